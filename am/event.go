@@ -20,6 +20,7 @@ type (
 	Registration = client.Registration
 	ProbeNode    = client.ProbeNode
 	StageReport  = client.StageReport
+	TaskTry      = client.TaskTry
 	Performance  = client.Performance
 	Hints        = client.Hints
 )

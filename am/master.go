@@ -313,6 +313,9 @@ func (m *Master) SetStages(r StageReport) { m.rm.SetStages(r) }
 // SetPerformance says how long tasks of a type have taken on a node, in all. The ResourceManager shares what applications have learned.
 func (m *Master) SetPerformance(p Performance) { m.rm.SetPerformance(p) }
 
+// AddTry tells of a try of a task that is over, for the application's receipt.
+func (m *Master) AddTry(t TaskTry) { m.rm.AddTry(t) }
+
 // WantHints asks for the event Hinted.
 func (m *Master) WantHints() { m.rm.WantHints() }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
 // StageReport is where the stages of an application's work are, in all. A Heddle ResourceManager estimates by it how long shuffles take, and
@@ -36,6 +37,28 @@ type Performance struct {
 	Mean   float64 // seconds
 }
 
+// TaskTry is a try of a task in a container that is over, for the application's receipt.
+type TaskTry struct {
+	Container records.ContainerID
+	Reduce    bool // else a map
+	Index     int
+	From, To  time.Time
+	Fetched   time.Time // of a reduce: when it had its input; zero: it never had
+	Outcome   TryOutcome
+	Copy      bool // another try of the task ran when it began
+	Remote    bool // its input was on other hosts
+}
+
+// TryOutcome says how a try ended.
+type TryOutcome = pb.TryOutcome
+
+// Outcomes of tries.
+const (
+	TrySucceeded = pb.TryOutcome_TRY_SUCCEEDED
+	TryFailed    = pb.TryOutcome_TRY_FAILED
+	TryEnded     = pb.TryOutcome_TRY_ENDED // as another try was faster, or its slot was needed
+)
+
 // Hints are what a Heddle ResourceManager knows of an application's queue. A field is 0 where it knows nothing.
 type Hints struct {
 	Frequency float64 // containers of the application's size that are released per second
@@ -55,16 +78,19 @@ type NodeLevel struct {
 // Bounds of what one message says.
 const (
 	maxReports = 1000
+	maxTries   = 256 // the newest
 	maxLevel   = 1000
 )
 
 // stages is what a Master tells of its application's stages, and what of it the ResourceManager has got.
 type stages struct {
-	wants  bool
-	report StageReport
-	sent   StageReport
-	ran    map[place]*performance
-	unsent []place // of ran
+	wants     bool
+	report    StageReport
+	sent      StageReport
+	ran       map[place]*performance
+	unsent    []place // of ran
+	tries     []TaskTry
+	triesSent uint64 // how many have left tries
 }
 
 // place is a node for a type of tasks.
@@ -110,6 +136,21 @@ func (s *stages) await(at place, x *performance) {
 	}
 }
 
+// AddTry tells of a try of a task that is over. The next Allocate sends it.
+func (m *Master) AddTry(t TaskTry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.stages
+	if s.tries = append(s.tries, t); len(s.tries) > maxTries {
+		s.dropTries(1)
+	}
+}
+
+func (s *stages) dropTries(n int) {
+	s.tries = slices.Delete(s.tries, 0, n)
+	s.triesSent += uint64(n)
+}
+
 // WantHints has Allocate return hints and levels of nodes, from a ResourceManager that knows them.
 func (m *Master) WantHints() {
 	m.mu.Lock()
@@ -121,6 +162,8 @@ func (m *Master) WantHints() {
 type stageNews struct {
 	report *StageReport // nil: nothing is new
 	ran    []Performance
+	tries  []TaskTry
+	upTo   uint64 // stages.triesSent once these have been sent
 }
 
 // news gathers what hasn't been sent yet.
@@ -132,6 +175,7 @@ func (s *stages) news() (n stageNews) {
 	for _, at := range s.unsent[:min(len(s.unsent), maxReports)] {
 		n.ran = append(n.ran, s.ran[at].Performance)
 	}
+	n.tries, n.upTo = slices.Clone(s.tries), s.triesSent+uint64(len(s.tries))
 	return n
 }
 
@@ -139,6 +183,9 @@ func (s *stages) news() (n stageNews) {
 func (s *stages) markSent(n stageNews) {
 	if n.report != nil {
 		s.sent = *n.report
+	}
+	if n.upTo > s.triesSent {
+		s.dropTries(int(n.upTo - s.triesSent))
 	}
 	for _, p := range n.ran {
 		at := place{p.Host, p.Reduce}
@@ -173,6 +220,7 @@ func boolInt(b bool) int {
 
 // write adds news to a call.
 func (n *stageNews) write(req *pb.AllocateRequest, wants bool) {
+	n.writeTries(req, time.Now())
 	if wants {
 		req.SetHeddleWantsHints(true)
 		req.SetHeddleWantsLevels(true)
@@ -211,6 +259,33 @@ func (n *stageNews) write(req *pb.AllocateRequest, wants bool) {
 		list[i].SetMean(p.Mean)
 	}
 	req.SetHeddlePerformance(list)
+}
+
+// writeTries adds tries to a call that is made now.
+func (n *stageNews) writeTries(req *pb.AllocateRequest, now time.Time) {
+	if len(n.tries) == 0 {
+		return
+	}
+	list := make([]*pb.TaskTry, len(n.tries))
+	ago := func(t time.Time) int64 { return max(now.Sub(t).Milliseconds(), 0) }
+	for i, t := range n.tries {
+		m := &pb.TaskTry{}
+		m.SetContainer(t.Container.ID)
+		if t.Reduce {
+			m.SetType(pb.TaskType_TASK_REDUCE)
+		}
+		m.SetIndex(int32(t.Index))
+		m.SetFrom(ago(t.From))
+		m.SetTo(ago(t.To))
+		if !t.Fetched.IsZero() {
+			m.SetFetched(ago(t.Fetched))
+		}
+		m.SetOutcome(t.Outcome)
+		m.SetCopy(t.Copy)
+		m.SetRemote(t.Remote)
+		list[i] = m
+	}
+	req.SetHeddleTries(list)
 }
 
 // hinted takes hints and levels out of an answer. Numbers that can't be are left out.

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
 // What was sent is sent again until it was answered, what has changed meanwhile too, and all of it to another ResourceManager.
@@ -54,6 +55,42 @@ func TestStagesAreSentOnce(t *testing.T) {
 	m.stages.forget()
 	if req := send(nothing); req.GetHeddleStages().GetMaps() != 3 || len(req.GetHeddlePerformance()) != maxReports {
 		t.Errorf("sent to another: %v", req.GetHeddleStages())
+	}
+}
+
+// Tries of tasks are sent once they are over, in ms before the call, until a call that has them was answered. Of very many the newest are.
+func TestTriesAreSentOnce(t *testing.T) {
+	m := &Master{}
+	began := time.Now().Add(-time.Minute)
+	add := func(i int) {
+		m.AddTry(TaskTry{Container: records.ContainerID{ID: 9}, Index: i, Reduce: i%2 == 0, From: began, To: began.Add(10 * time.Second), Fetched: began.Add(4 * time.Second), Outcome: TryEnded, Copy: true, Remote: true})
+	}
+	send := func() (stageNews, []*pb.TaskTry) {
+		n, req := m.stages.news(), &pb.AllocateRequest{}
+		n.writeTries(req, began.Add(time.Minute))
+		return n, req.GetHeddleTries()
+	}
+	add(0)
+	n, sent := send()
+	if x := sent[0]; len(sent) != 1 || x.GetContainer() != 9 || x.GetType() != pb.TaskType_TASK_REDUCE || x.GetFrom() != 60_000 || x.GetTo() != 50_000 || x.GetFetched() != 56_000 ||
+		x.GetOutcome() != TryEnded || !x.GetCopy() || !x.GetRemote() {
+		t.Errorf("sent: %v", sent)
+	}
+	for i := range maxTries + 3 {
+		add(i + 1)
+	}
+	if _, again := send(); len(again) != maxTries || again[0].GetIndex() != 4 {
+		t.Errorf("%d are sent, from %v on", len(again), again[0])
+	}
+	m.stages.markSent(n) // of which nothing waits any more
+	n, sent = send()
+	if len(sent) != maxTries {
+		t.Errorf("%d are left", len(sent))
+	}
+	add(1000)
+	m.stages.markSent(n)
+	if _, sent = send(); len(sent) != 1 || sent[0].GetIndex() != 1000 {
+		t.Errorf("what came meanwhile: %v", sent)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/am"
+	"heddle/am/client"
 	"heddle/am/mapreduce/input"
 	"heddle/am/mapreduce/job"
 	"heddle/am/slowstart"
@@ -31,6 +32,7 @@ type containers interface {
 	Unswap(id records.ContainerID)
 	SetStages(r am.StageReport)
 	SetPerformance(p am.Performance)
+	AddTry(t am.TaskTry)
 }
 
 // Priorities of requests: those of Hadoop's MapReduce, by which a ResourceManager can tell the stages apart.
@@ -318,6 +320,7 @@ func (c *coordinator) cancel(a stage.Cancel) {
 	w := c.slots[a.Slot]
 	w.task = nil
 	wake(&w.wake)
+	tellTry(c, a.Attempt, client.TryEnded)
 	switch a.Why {
 	case stage.InTheWay:
 		c.log.WithField("task", a.Attempt.String()).Info("makes room for a map task")
@@ -334,6 +337,7 @@ func (c *coordinator) cancel(a stage.Cancel) {
 func (c *coordinator) accept(a stage.Accept) {
 	w := c.slots[a.Slot]
 	w.task = nil
+	tellTry(c, a.Attempt, client.TrySucceeded)
 	c.learned.learn(&c.machine.Attempts(a.Attempt.TaskID)[a.Attempt.Number], w.host, c.cluster.SetPerformance)
 	c.results[a.Attempt.TaskID] = result{c.report.Counters, c.report.Output}
 	c.finals.AddAll(c.report.Counters)
@@ -354,6 +358,7 @@ const failuresKept = 100
 
 // fault notes the failure of an attempt.
 func (c *coordinator) fault(e *stage.AttemptError) {
+	tellTry(c, e.ID, client.TryFailed)
 	if w := c.slots[c.machine.Attempts(e.ID.TaskID)[e.ID.Number].Slot]; w.task != nil && w.task.ID == idOf(e.ID) {
 		w.task = nil
 		wake(&w.wake)

@@ -30,6 +30,7 @@ type fakeCluster struct {
 	bad      []string // hosts that are blacklisted
 	nodes    int
 	stages   am.StageReport
+	tries    []am.TaskTry
 	ran      []am.Performance
 	err      error
 	swaps    map[records.ContainerID]am.RequestID // containers that are to stand still
@@ -77,6 +78,7 @@ func (f *fakeCluster) Blacklist(add, remove []string) {
 func (f *fakeCluster) ClusterNodes() int { return f.nodes }
 
 func (f *fakeCluster) SetStages(r am.StageReport) { f.stages = r }
+func (f *fakeCluster) AddTry(t am.TaskTry)        { f.tries = append(f.tries, t) }
 
 func (f *fakeCluster) SetPerformance(p am.Performance) { f.ran = append(f.ran, p) }
 

@@ -12,6 +12,7 @@ import (
 	"heddle/internal/await"
 	"heddle/nm/nmtest"
 	"heddle/rm/receipt"
+	"heddle/rm/scheduler/explain"
 )
 
 // bill is what heddle app -receipt --json prints.
@@ -19,8 +20,9 @@ type bill struct {
 	State             string
 	From, To, TotalMS int64
 	Part              []struct {
-		Kind receipt.Kind
-		MS   int64
+		Kind   receipt.Kind
+		Detail string
+		MS     int64
 	}
 	Step []struct {
 		Kind        receipt.Kind
@@ -103,7 +105,7 @@ func TestReceiptsNameTheCause(t *testing.T) {
 	j, app, open := begin("work")
 	c.has(app, receipt.Work)
 	open()
-	j.ended(app, receipt.Work)
+	j.ended(app, receipt.Maps)
 
 	j, app, open = begin("suspended")
 	await.Slowly(t, "the mapper runs", func() bool { return len(runs(app, "")) > 0 })
@@ -151,4 +153,7 @@ func TestReceiptsNameTheCause(t *testing.T) {
 	letGo()
 	holder.end()
 	j.ended(app, receipt.Awaits)
+	if b := c.receipt(app); b.Part[0].Detail != string(explain.ClusterFull) {
+		t.Errorf("it waited for %s: %+v", b.Part[0].Detail, b)
+	}
 }

@@ -108,6 +108,7 @@ type Status struct {
 	Diagnostics string
 	Started     time.Time // when it was accepted
 	Localized   time.Time // zero until then
+	Cold        bool      // some of its files had to be fetched
 	Launched    time.Time // zero until then
 	Finished    time.Time // zero until then
 	PID         int       // of its session's leader; 0 when there is none
@@ -130,7 +131,7 @@ func (c *Container) Status() Status {
 		Suspended: c.record.Suspended, Suspension: suspension, Usage: c.usage, Grown: c.grown,
 	}
 	if c.record.Localized > 0 {
-		s.Localized = time.UnixMilli(c.record.Localized)
+		s.Localized, s.Cold = time.UnixMilli(c.record.Localized), c.record.Cold
 	}
 	if c.record.Launched > 0 {
 		s.Launched = time.UnixMilli(c.record.Launched)

@@ -109,7 +109,7 @@ func (c life) prepare() error {
 	}
 	c.mu.Lock()
 	c.paths, c.counters = result.Paths, result.Counters.String()
-	c.record.Localized = time.Now().UnixMilli()
+	c.record.Localized, c.record.Cold = time.Now().UnixMilli(), result.Counters.FilesFetched > 0
 	c.mu.Unlock()
 	c.transition(Scheduled)
 	return c.admit()

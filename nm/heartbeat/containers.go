@@ -174,6 +174,9 @@ func grownPB(s container.Status, types records.ResourceTypes) *pb.Container {
 // times returns the times of a container's life for a Heddle ResourceManager. Others ignore them.
 func times(s container.Status, now time.Time) *pb.HeddleContainerTimes {
 	m := &pb.HeddleContainerTimes{}
+	if s.Cold {
+		m.SetCold(true)
+	}
 	for _, step := range []struct {
 		at  time.Time
 		set func(int64)

@@ -33,6 +33,7 @@ const (
 type Record struct {
 	Started     int64          `json:"started"` // ms since 1970, when it was accepted
 	Localized   int64          `json:"localized,omitempty"`
+	Cold        bool           `json:"cold,omitempty"` // some of its files had to be fetched
 	Launched    int64          `json:"launched,omitempty"`
 	Finished    int64          `json:"finished,omitempty"`
 	Boot        string         `json:"boot,omitempty"`  // the run of the machine that Keeper belongs to

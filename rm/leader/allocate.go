@@ -17,6 +17,7 @@ import (
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/speed"
 	"heddle/rm/leader/swap"
+	"heddle/rm/leader/tries"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -66,6 +67,7 @@ type AllocateCall struct {
 	Updates         []resize.Wish
 	Stages          *StageReport // nil: nothing is new
 	Performance     []speed.Report
+	Tries           []tries.Told
 	WantsHints      bool
 	WantsLevels     bool
 	// Wait is how long the answer may be held back until there is something to tell.
@@ -195,6 +197,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		return err
 	}
 	ms.acknowledge(soft)
+	tries.Enter(ms, ms.work, attempt, call.Tries)
 	if call.TrackingURL != "" && call.TrackingURL != attempt.TrackingURL && attempt.State == ledger.AttemptRunning {
 		ms.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 			Attempt: ledger.AttemptRef(id), Host: attempt.Host, RpcPort: attempt.RPCPort, TrackingUrl: call.TrackingURL,

@@ -79,6 +79,6 @@ func (cs *containers) end(c *ledger.Container, exit int32, diagnostics string, t
 		cs.meters.Ended(cs.work.Apps[c.ID.Attempt.App].Queue, &c.Resource)
 	}
 	cs.EnterCompletion(&ledgerpb.Completion{
-		Container: cs.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
+		Container: cs.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times.For(cs.work.Version),
 	})
 }

@@ -64,11 +64,9 @@ func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
 
 // cleanUp tells a container's node to end it, once that is committed.
 func (cs *containers) cleanUp(c *ledger.Container) {
-	id, n := c.ID, cs.nodes[c.Node]
-	if n == nil {
-		return
+	if id, n := c.ID, cs.nodes[c.Node]; n != nil {
+		cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 	}
-	cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 }
 
 // releaseAll gives back what an application's containers hold in the scheduler and tells the nodes to end them; the

@@ -84,7 +84,8 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		}
 		since := attempt.StartTime
 		if !am {
-			since = soft.asked.Take(d.Priority, d.AllocationRequestID)
+			since, g.Far = soft.asked.Take(d.Priority, d.AllocationRequestID, d.Locality)
+			g.Far = g.Far && cs.work.Version >= ledger.CourseVersion
 		}
 		if since > 0 {
 			g.Waited = max(now-since, 0) + 1
@@ -131,12 +132,11 @@ func (cs *containers) given(c *ledger.Container) {
 
 // identify tells the driver what the containers are called that it has granted to an attempt.
 func (cs *containers) identify(attempt int32, first int64, am bool, decisions []drive.Decision) {
-	handles := cs.handles[:0]
+	cs.handles = cs.handles[:0]
 	for i := range decisions {
-		handles = append(handles, decisions[i].Container)
+		cs.handles = append(cs.handles, decisions[i].Container)
 	}
-	cs.handles = handles
-	cs.sched.Identify(attempt, first, am, handles...)
+	cs.sched.Identify(attempt, first, am, cs.handles...)
 }
 
 // waitsForStart reports whether a container was granted and is neither started nor gone.

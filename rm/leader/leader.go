@@ -38,6 +38,7 @@ import (
 	"heddle/rm/leader/totals"
 	"heddle/rm/leader/trial"
 	"heddle/rm/leader/usage"
+	"heddle/rm/leader/waits"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -211,8 +212,7 @@ func New(cfg Config) *Leader {
 	sizes.Retypes(cfg.Settings.Chances.Enabled, l.containers.enter, l.containers.free)
 	c.chances.Granted = l.containers.given
 	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
-	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
-	l.nodeManagers.hosts = l.hosts
+	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers, l.nodeManagers.hosts = l.applications, l.attempts, l.containers, l.hosts
 	l.preempting.containers = l.containers
 	divided := &dividing{c, opportunity.New(c.work, opportunity.Config{
 		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Date, Log: cfg.Log,
@@ -220,7 +220,7 @@ func New(cfg Config) *Leader {
 	c.events.hear(
 		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs}, heardChances{c.chances},
 		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
-		l.carried, l.delegations, l.version, l.keys, queues, ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
+		l.carried, l.delegations, l.version, l.keys, queues, waits.New(c, c.work, waits.Config{Scheduler: c.sched, Apps: directory{c}}), ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
 		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
 	)
 	return l

@@ -22,16 +22,14 @@ type NodeContainer struct {
 func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool) {
 	c := cs.work.Container(r.ID)
 	cs.appOnNode(n, r.ID.Attempt.App)
-	known := c != nil && c.Live() && c.Node == n.id
+	id, known := r.ID, c != nil && c.Live() && c.Node == n.id
 	switch {
 	case r.State == pb.ContainerState_C_COMPLETE:
 		if known {
 			cs.containerEndedAt(c, r.ExitStatus, r.Diagnostics, r.Times)
 		}
-		id := r.ID
 		cs.AfterCommit(func() { n.session.box.Forget(id) })
 	case !known:
-		id := r.ID
 		cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 	case c.State == ledger.ContainerAllocated:
 		cs.Enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{

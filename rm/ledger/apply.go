@@ -135,6 +135,12 @@ func (s *State) applyToApplications(now int64, c *ledgerpb.Command) error {
 		return s.applicationEnded(now, c.ApplicationEnded)
 	case c.ApplicationsForgotten != nil:
 		return s.applicationsForgotten(c.ApplicationsForgotten)
+	case c.CourseNoted != nil:
+		app, err := s.app(c.CourseNoted.GetApp())
+		if err == nil {
+			app.Course = app.Course.With(now, c.CourseNoted)
+		}
+		return err
 	}
 	return s.applyToCluster(now, c)
 }

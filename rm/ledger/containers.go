@@ -61,6 +61,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) Conta
 		AllocationRequestID: g.GetAllocationRequestId(),
 		ExecutionType:       kind,
 		AM:                  g.GetAm(),
+		Far:                 g.GetFar(),
 		Allocated:           now,
 		ExitStatus:          records.ExitInvalid,
 	}

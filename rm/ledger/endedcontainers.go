@@ -32,5 +32,6 @@ func (c *Container) ago(now, ms int64) int64 {
 
 // times records what a node reports of a container's life; nil is nothing.
 func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
+	c.Cold = t.GetCold()
 	c.Times = Times{c.ago(now, t.GetAccepted()), c.ago(now, t.GetLocalized()), c.ago(now, t.GetLaunched()), c.ago(now, t.GetEnded())}
 }

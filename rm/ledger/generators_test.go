@@ -220,6 +220,16 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 		}
 		return &ledgerpb.Command{UsageSampled: c}
 	},
+	"course_noted": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := &ledgerpb.CourseNoted{App: AppRef(someApp(t, s))}
+		for range rapid.IntRange(0, 2).Draw(t, "waits") {
+			c.Waits = append(c.Waits, &ledgerpb.CourseWait{Priority: rapid.Int32Range(0, 1).Draw(t, "priority"), Limit: text(t, "limit"), Begins: rapid.Bool().Draw(t, "begins")})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "tasks") {
+			c.Tasks = append(c.Tasks, &ledgerpb.CourseTask{Container: rapid.Int64().Draw(t, "container"), From: 1, To: rapid.Int64().Draw(t, "to"), Outcome: rapid.Int32Range(0, 2).Draw(t, "outcome")})
+		}
+		return &ledgerpb.Command{CourseNoted: c}
+	},
 	"node_attributes_changed": func(t *rapid.T, _ *State) *ledgerpb.Command {
 		c := &ledgerpb.NodeAttributesChanged{}
 		for range rapid.IntRange(0, 2).Draw(t, "hosts") {

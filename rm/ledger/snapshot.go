@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/ledger/course"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/nodeattributes"
 	"heddle/rm/ledger/nodelabels"
@@ -279,7 +280,7 @@ func (a *Application) record() *ledgerpb.Application {
 	for _, c := range a.Past {
 		r.Past = append(r.Past, c.record())
 	}
-	r.PastMore = a.PastMore
+	r.PastMore, r.Course = a.PastMore, a.Course.Record()
 	return r
 }
 
@@ -299,12 +300,12 @@ func (c *Container) record() *ledgerpb.Container {
 		Attempt: c.ID.Attempt.Attempt,
 		Grant: &ledgerpb.Grant{
 			Id: c.ID.ID, Node: NodeRef(c.Node), Resource: Amounts(c.Resource), Priority: c.Priority,
-			AllocationRequestId: c.AllocationRequestID, ExecutionType: int32(c.ExecutionType), Am: c.AM, Tags: c.Tags(),
+			AllocationRequestId: c.AllocationRequestID, ExecutionType: int32(c.ExecutionType), Am: c.AM, Tags: c.Tags(), Far: c.Far,
 		},
 		Allocated: c.Allocated, State: int32(c.State), Started: c.Started, Finished: c.Finished,
 		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Level: c.Level, LevelVersion: c.LevelVersion,
 		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Launched: c.Times.Launched, Ended: c.Times.Ended,
-		Version: c.Version, Resized: c.Resized,
+		Version: c.Version, Resized: c.Resized, Cold: c.Cold,
 	}
 	if c.Asked > 0 {
 		r.Grant.Waited = c.Allocated - c.Asked + 1
@@ -351,7 +352,7 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 		}
 		a.Past = append(a.Past, past)
 	}
-	a.PastMore = r.GetPastMore()
+	a.PastMore, a.Course = r.GetPastMore(), course.Read(r.GetCourse())
 	for _, c := range r.GetContainers() {
 		if err := s.restoreContainer(a, c); err != nil {
 			return err
@@ -389,7 +390,7 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container
 	c.Started, c.Finished = r.GetStarted(), r.GetFinished()
 	c.ExitStatus, c.Diagnostic, c.LevelVersion = r.GetExitStatus(), r.GetDiagnostics(), r.GetLevelVersion()
 	c.Times = Times{Accepted: r.GetAccepted(), Localized: r.GetLocalized(), Launched: r.GetLaunched(), Ended: r.GetEnded()}
-	c.Version, c.Resized = r.GetVersion(), r.GetResized()
+	c.Version, c.Resized, c.Cold = r.GetVersion(), r.GetResized(), r.GetCold()
 	if r.GetConfirmed() != nil {
 		c.setConfirmed(amounts(r.GetConfirmed()))
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"heddle/rm/ledger/course"
 	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/keyring"
@@ -194,6 +195,8 @@ type Application struct {
 	PreemptedContainers int64 // ApplicationMasters excluded
 	PreemptedAMs        int64
 
+	Course *course.Course // what its receipt needs besides; nil: nothing
+
 	contextBytes, reportBytes int64 // of Context, and of the texts of ends that are not acknowledged
 	counted                   kept.Application
 }
@@ -275,6 +278,8 @@ type Container struct {
 	ExitStatus   int32
 	State        ContainerState
 	AM           bool
+	Far          bool // places were named where it was asked for, and its host isn't among them
+	Cold         bool // its node had to fetch some of its files
 
 	Resized int64 // when it was resized last, 0 = never
 

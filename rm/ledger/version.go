@@ -20,9 +20,10 @@ import (
 //	8  queues that were created on demand (QueuesChanged)
 //	9  attributes of nodes (NodeAttributesChanged)
 //	10 promotion and demotion of containers (ContainerResized.execution_type)
+//	11 what held requests, and what ApplicationMasters tell of tasks (CourseNoted); grants far from their input; files that were fetched
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 10
+const Version = 11
 
 // Versions of the ledger from which on something is recorded.
 const (
@@ -35,6 +36,7 @@ const (
 	AttributesVersion = 9 // attributes of nodes
 
 	PromotionVersion = 10 // promotion and demotion of containers
+	CourseVersion    = 11 // how applications get on
 )
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/course"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -24,8 +25,12 @@ const (
 	Registering  Kind = "master starts"      // from the start of the ApplicationMaster's process to its registration
 	Master       Kind = "master alone"       // no container of the chain runs or is asked for
 	Work         Kind = "work"               // in a container
-	Straggling   Kind = "straggling"         // work beyond the median of containers of the same priority
-	SlowNode     Kind = "slow node"          // the same on a node on which the other containers of that priority took longer, too
+	Maps         Kind = "maps"               // a map, as its ApplicationMaster tells
+	Shuffle      Kind = "shuffle"            // a reduce fetches its input after the last map that it waited for, likewise
+	Reduces      Kind = "reduces"            // a reduce after that, likewise
+	Straggling   Kind = "straggling"         // work beyond the median of containers of the same priority, or of the stage's tasks
+	SlowNode     Kind = "slow node"          // the same on a node on which the others took longer, too, than those elsewhere
+	RemoteInput  Kind = "remote input"       // the same where the input was on other hosts, beyond the median of those that had theirs near
 	Lost         Kind = "lost work"          // in a container that failed or was taken away
 	FailedStart  Kind = "failed start"       // of a container that ended by itself, or by its node, before its process ran
 	Suspended    Kind = "suspended"          // a container of the chain is suspended, or has less than it asked for
@@ -40,6 +45,8 @@ type Application struct {
 	Forgotten           int64 // ended containers that aren't among Containers
 	// Waits is what it waits for now, for people; "": for no container.
 	Waits string
+	// Course has the limits that held its requests, and the tasks that its ApplicationMaster tells of; nil: nothing is known.
+	Course *course.Course
 }
 
 // Step is a part of the chain.
@@ -50,12 +57,21 @@ type Step struct {
 	Node      records.NodeID
 	For       ledger.Cause // who a container is suspended for
 	Why       string       // of a wait until now: what holds it
+	// Detail says more of the kind: of a wait, the limit (explain.Limit), as far as it is known; of a suspension, for which queue, or by whom; Cold; ByCopy.
+	Detail string
 }
+
+// Details of steps.
+const (
+	Cold   = "cold"   // the node had to fetch some of the files
+	ByCopy = "a copy" // of a task, which was faster than the one that began first
+)
 
 // Sum is the time of all steps of a kind.
 type Sum struct {
-	Kind Kind
-	MS   int64
+	Kind   Kind
+	Detail string // as in Step
+	MS     int64
 }
 
 // Of returns the chain of an application until now (ms since 1970), in the order of time, without a gap and without steps of no length.
@@ -67,12 +83,12 @@ func Of(a *Application, now int64) []Step {
 	return c.steps
 }
 
-// Sums returns the times of each kind, the largest first.
+// Sums returns the times of each kind and detail, the largest first.
 func Sums(steps []Step) (all []Sum) {
 	for _, s := range steps {
-		i := slices.IndexFunc(all, func(x Sum) bool { return x.Kind == s.Kind })
+		i := slices.IndexFunc(all, func(x Sum) bool { return x.Kind == s.Kind && x.Detail == s.Detail })
 		if i < 0 {
-			i, all = len(all), append(all, Sum{Kind: s.Kind})
+			i, all = len(all), append(all, Sum{Kind: s.Kind, Detail: s.Detail})
 		}
 		all[i].MS += s.To - s.From
 	}
@@ -86,6 +102,7 @@ type chain struct {
 	at    int64  // before this nothing is known yet
 	end   int64  // of the application
 	steps []Step // the last one first
+	byID  map[records.ContainerID]*view.ContainerTimes
 }
 
 // back adds the step that began at a time, or nothing if that isn't before what is known.
@@ -93,15 +110,17 @@ func (c *chain) back(kind Kind, from int64, of *view.ContainerTimes) {
 	if from = max(from, c.of.Submitted); from >= c.at {
 		return
 	}
-	s := Step{Kind: kind, From: from, To: c.at}
+	c.stepOf(Step{Kind: kind, From: from, To: c.at}, of)
+}
+
+// stepOf adds a step that ends where what is known begins.
+func (c *chain) stepOf(s Step, of *view.ContainerTimes) {
 	if of != nil {
 		s.Container, s.Node = of.ID, of.Node
-		if kind != Suspended {
-			c.stands(s, of)
-			return
-		}
+		c.stands(s, of)
+		return
 	}
-	c.steps, c.at = append(c.steps, s), from
+	c.steps, c.at = append(c.steps, s), s.From
 }
 
 // stands adds a step of a container, divided by the times in which it was suspended.
@@ -113,9 +132,12 @@ func (c *chain) stands(s Step, of *view.ContainerTimes) {
 			continue
 		}
 		if to < c.at {
-			c.steps = append(c.steps, Step{Kind: s.Kind, From: to, To: c.at, Container: s.Container, Node: s.Node})
+			rest := s
+			rest.From, rest.To = to, c.at
+			c.steps = append(c.steps, rest)
 		}
-		c.steps, c.at = append(c.steps, Step{Kind: Suspended, From: from, To: to, Container: s.Container, Node: s.Node, For: x.Cause}), from
+		c.steps = append(c.steps, Step{Kind: Suspended, From: from, To: to, Container: s.Container, Node: s.Node, For: x.Cause, Detail: cmp.Or(x.Cause.Queue, x.Cause.User)})
+		c.at = from
 	}
 	if s.From < c.at {
 		s.To = c.at
@@ -140,6 +162,7 @@ func (c *chain) attempt(i int) {
 		if c.of.Finished == 0 && c.of.Waits != "" {
 			c.pending(a)
 		}
+		c.told(a, master)
 		c.tasks(a, master)
 		if c.of.Forgotten > 0 {
 			c.back(Unknown, a.Registered, nil)
@@ -148,7 +171,7 @@ func (c *chain) attempt(i int) {
 	}
 	if master != nil {
 		c.start(master, Registering)
-		c.back(AwaitsMaster, a.Asked, nil)
+		c.awaited(AwaitsMaster, a.Asked, anyPriority)
 	} else if a.Registered > 0 {
 		c.back(Registering, a.Asked, nil) // it is unmanaged: its user starts it
 	} else {
@@ -183,7 +206,7 @@ func (c *chain) pending(a view.AttemptTimes) {
 // wait adds a wait that lasts until now.
 func (c *chain) wait(kind Kind, since int64) {
 	n := len(c.steps)
-	if c.back(kind, since, nil); len(c.steps) > n {
+	if c.awaited(kind, since, anyPriority); len(c.steps) > n {
 		c.steps[n].Why = c.of.Waits
 	}
 }
@@ -200,7 +223,7 @@ func (c *chain) tasks(a view.AttemptTimes, master *view.ContainerTimes) {
 		}
 		c.work(x)
 		c.start(x, "")
-		c.back(Awaits, max(x.Asked, a.Registered), nil)
+		c.awaited(Awaits, max(x.Asked, a.Registered), x.Priority)
 	}
 }
 
@@ -248,28 +271,35 @@ func (c *chain) work(x *view.ContainerTimes) {
 			return
 		}
 	}
-	began := began(x)
-	if usual := c.usual(x); kind == Work && usual > 0 && x.Ended > 0 && run(x) > usual+usual/2 {
-		late := Straggling
-		if c.slow(x, usual) {
-			late = SlowNode
-		}
-		c.back(late, after(x, began, usual), x)
+	from := began(x)
+	if why, usual := c.late(x); kind == Work && why != "" {
+		c.back(why, after(x, from, usual), x)
 	}
-	c.back(kind, began, x)
+	c.back(kind, from, x)
 }
 
-// slow reports whether the other containers of a priority that succeeded on a container's node took half as long again as usual, in the median. Two are needed to tell.
-func (c *chain) slow(of *view.ContainerTimes, usual int64) bool {
-	runs := c.runs(of, func(x *view.ContainerTimes) bool { return x.Node == of.Node })
-	return len(runs) >= 2 && runs[len(runs)/2] > usual+usual/2
+// late says why a container ran for half as long again as usual, and what is usual, in ms; "": it didn't.
+func (c *chain) late(of *view.ContainerTimes) (why Kind, usual int64) {
+	if of.Ended == 0 || of.Started == 0 {
+		return "", 0
+	}
+	var all []ran
+	for i := range c.of.Containers {
+		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 {
+			all = append(all, ran{x.Node, x.Far, run(x)})
+		}
+	}
+	return late(ran{of.Node, of.Far, run(of)}, all)
 }
 
 // run returns how long a container's process ran, in ms, without the times in which it was suspended.
-func run(x *view.ContainerTimes) int64 {
-	ms := x.Ended - x.Started
+func run(x *view.ContainerTimes) int64 { return unsuspended(x, x.Started, x.Ended) }
+
+// unsuspended returns how long of a time a container wasn't suspended, in ms.
+func unsuspended(x *view.ContainerTimes, from, to int64) int64 {
+	ms := to - from
 	for _, s := range x.Suspended {
-		ms -= max(0, min(cmp.Or(s.To, x.Ended), x.Ended)-max(s.From, x.Started))
+		ms -= max(0, min(cmp.Or(s.To, to), to)-max(s.From, from))
 	}
 	return ms
 }
@@ -288,25 +318,12 @@ func after(x *view.ContainerTimes, at, ms int64) int64 {
 	return at + ms
 }
 
-// usual returns the median run of the other containers of a priority that succeeded, in ms; 0: there are fewer than three.
-func (c *chain) usual(of *view.ContainerTimes) int64 {
-	runs := c.runs(of, func(*view.ContainerTimes) bool { return true })
-	if len(runs) < 3 {
-		return 0
+// coldness is the detail of a container's localization.
+func coldness(x *view.ContainerTimes) string {
+	if x.Cold {
+		return Cold
 	}
-	return max(runs[len(runs)/2], 1)
-}
-
-// runs returns how long those of the other containers of a priority ran that succeeded and that are wanted, in ms, the shortest first.
-func (c *chain) runs(of *view.ContainerTimes, wanted func(*view.ContainerTimes) bool) []int64 {
-	var runs []int64
-	for i := range c.of.Containers {
-		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 && wanted(x) {
-			runs = append(runs, run(x))
-		}
-	}
-	slices.Sort(runs)
-	return runs
+	return ""
 }
 
 // start adds the steps from the grant of a container to the start of its process. An ApplicationMaster's has more to do until it registers.
@@ -316,7 +333,9 @@ func (c *chain) start(x *view.ContainerTimes, then Kind) {
 	}
 	if x.Localized > 0 {
 		c.back(Starting, x.Localized, x)
-		c.back(Localizing, cmp.Or(x.Accepted, x.Granted), x)
+		if from := max(cmp.Or(x.Accepted, x.Granted), c.of.Submitted); from < c.at {
+			c.stepOf(Step{Kind: Localizing, From: from, To: c.at, Detail: coldness(x)}, x)
+		}
 	} else {
 		c.back(Starting, cmp.Or(x.Accepted, x.Granted), x)
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/course"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -137,6 +138,17 @@ func TestStepsSumToTheApplicationsTime(t *testing.T) {
 				c.Suspended = append(c.Suspended, ledger.Span{From: at.Draw(t, "from"), To: at.Draw(t, "to")})
 			}
 			a.Containers = append(a.Containers, c)
+		}
+		a.Course = &course.Course{TasksLost: rapid.Int64Range(0, 1).Draw(t, "tasks lost")}
+		for range rapid.IntRange(0, 5).Draw(t, "waits") {
+			a.Course.Waits = append(a.Course.Waits, course.Wait{At: at.Draw(t, "noted"), Priority: rapid.Int32Range(0, 2).Draw(t, "of"), Limit: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "limit"), Begins: rapid.Bool().Draw(t, "begins")})
+		}
+		for range rapid.IntRange(0, 8).Draw(t, "tasks") {
+			a.Course.Tasks = append(a.Course.Tasks, course.Task{
+				Container: rapid.Int64Range(0, 12).Draw(t, "in"), Index: rapid.Int32Range(0, 3).Draw(t, "index"), Outcome: rapid.SampledFrom([]course.Outcome{0, 0, 1, 2}).Draw(t, "outcome"),
+				Reduce: rapid.Bool().Draw(t, "reduce"), Copy: rapid.Bool().Draw(t, "copy"), Remote: rapid.Bool().Draw(t, "remote"),
+				From: at.Draw(t, "from"), To: at.Draw(t, "to"), Fetched: at.Draw(t, "fetched"),
+			})
 		}
 		const now = 100
 		end := a.Finished

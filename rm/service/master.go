@@ -140,6 +140,7 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 		Probes:          req.GetHeddleProbes(),
 		Stages:          stages.ReportFrom(req.GetHeddleStages()),
 		Performance:     stages.PerformanceFrom(req.GetHeddlePerformance()),
+		Tries:           stages.TriesFrom(req.GetHeddleTries()),
 		WantsHints:      req.GetHeddleWantsHints(),
 		WantsLevels:     req.GetHeddleWantsLevels(),
 		Swaps:           stages.SwapsFrom(req.GetHeddleSwaps()),

@@ -99,8 +99,10 @@ func containerTimes(c *pb.ContainerStatus) *ledgerpb.ContainerTimes {
 		}
 		return ms
 	}
-	return ledgerpb.NewContainerTimes(ago(t.HasAccepted(), t.GetAccepted()), ago(t.HasLocalized(), t.GetLocalized()),
+	times := ledgerpb.NewContainerTimes(ago(t.HasAccepted(), t.GetAccepted()), ago(t.HasLocalized(), t.GetLocalized()),
 		ago(t.HasLaunched(), t.GetLaunched()), ago(t.HasEnded(), t.GetEnded()))
+	times.Cold = t.GetCold()
+	return times
 }
 
 // levelsFrom reads what a node says of containers that there were orders for, and which orders it can't carry out.

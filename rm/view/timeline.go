@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/course"
 	"heddle/yarn/records"
 )
 
@@ -15,6 +16,7 @@ type Timeline struct {
 	Attempts   []AttemptTimes
 	Containers []ContainerTimes // in the order of their grants
 	More       int64            // number of ended containers whose times are no longer known
+	Course     *course.Course   // nil: nothing is known. It never changes
 }
 
 // AttemptTimes is when an attempt reached each step.
@@ -41,6 +43,8 @@ type ContainerTimes struct {
 	Ended     int64 // its process, or when the container was given up
 	Live      bool
 	Exit      int32
+	Far       bool // places were named where it was asked for, and its host isn't among them
+	Cold      bool // its node had to fetch some of its files; known once it has ended
 	// Suspended are the times in which it was suspended or shrunk, the first ones of many. To is 0 of the present one.
 	Suspended []ledger.Span
 }
@@ -54,7 +58,7 @@ func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 			return
 		}
 		ok = true
-		t.App, t.More = v.app(a, by, s.Capacity()), a.PastMore
+		t.App, t.More, t.Course = v.app(a, by, s.Capacity()), a.PastMore, a.Course
 		for _, at := range a.Attempts {
 			t.Attempts = append(t.Attempts, AttemptTimes{at.ID, at.AMContainer, at.StartTime, at.LaunchTime, at.RegisterTime, at.FinishTime})
 		}
@@ -79,6 +83,6 @@ func containerTimes(c *ledger.Container) ContainerTimes {
 		Suspended: spans,
 		ID:        c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Allocated,
 		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Started: cmp.Or(c.Times.Launched, c.Started),
-		Ended: cmp.Or(c.Times.Ended, c.Finished), Live: c.Live(), Exit: c.ExitStatus,
+		Ended: cmp.Or(c.Times.Ended, c.Finished), Live: c.Live(), Exit: c.ExitStatus, Far: c.Far, Cold: c.Cold,
 	}
 }

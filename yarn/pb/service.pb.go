@@ -1221,6 +1221,7 @@ type AllocateRequest struct {
 	xxx_hidden_HeddleWantsHints   bool                       `protobuf:"varint,20004,opt,name=heddle_wants_hints,json=heddleWantsHints"`
 	xxx_hidden_HeddleWantsLevels  bool                       `protobuf:"varint,20005,opt,name=heddle_wants_levels,json=heddleWantsLevels"`
 	xxx_hidden_HeddleSwaps        *[]*ContainerSwap          `protobuf:"bytes,20006,rep,name=heddle_swaps,json=heddleSwaps"`
+	xxx_hidden_HeddleTries        *[]*TaskTry                `protobuf:"bytes,20007,rep,name=heddle_tries,json=heddleTries"`
 	xxx_hidden_HeddleProbes       bool                       `protobuf:"varint,20010,opt,name=heddle_probes,json=heddleProbes"`
 	XXX_raceDetectHookData        protoimpl.RaceDetectHookData
 	XXX_presence                  [1]uint32
@@ -1373,6 +1374,15 @@ func (x *AllocateRequest) GetHeddleSwaps() []*ContainerSwap {
 	return nil
 }
 
+func (x *AllocateRequest) GetHeddleTries() []*TaskTry {
+	if x != nil {
+		if x.xxx_hidden_HeddleTries != nil {
+			return *x.xxx_hidden_HeddleTries
+		}
+	}
+	return nil
+}
+
 func (x *AllocateRequest) GetHeddleProbes() bool {
 	if x != nil {
 		return x.xxx_hidden_HeddleProbes
@@ -1394,12 +1404,12 @@ func (x *AllocateRequest) SetBlacklistRequest(v *ResourceBlacklistRequest) {
 
 func (x *AllocateRequest) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 17)
 }
 
 func (x *AllocateRequest) SetProgress(v float32) {
 	x.xxx_hidden_Progress = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 17)
 }
 
 func (x *AllocateRequest) SetUpdateRequests(v []*UpdateContainerRequest) {
@@ -1412,17 +1422,17 @@ func (x *AllocateRequest) SetSchedulingRequests(v []*SchedulingRequest) {
 
 func (x *AllocateRequest) SetTrackingUrl(v string) {
 	x.xxx_hidden_TrackingUrl = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 17)
 }
 
 func (x *AllocateRequest) SetHeddleWaitMs(v int32) {
 	x.xxx_hidden_HeddleWaitMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 17)
 }
 
 func (x *AllocateRequest) SetHeddleNudge(v bool) {
 	x.xxx_hidden_HeddleNudge = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 17)
 }
 
 func (x *AllocateRequest) SetHeddleStages(v *StageReport) {
@@ -1435,21 +1445,25 @@ func (x *AllocateRequest) SetHeddlePerformance(v []*NodePerformance) {
 
 func (x *AllocateRequest) SetHeddleWantsHints(v bool) {
 	x.xxx_hidden_HeddleWantsHints = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 17)
 }
 
 func (x *AllocateRequest) SetHeddleWantsLevels(v bool) {
 	x.xxx_hidden_HeddleWantsLevels = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 17)
 }
 
 func (x *AllocateRequest) SetHeddleSwaps(v []*ContainerSwap) {
 	x.xxx_hidden_HeddleSwaps = &v
 }
 
+func (x *AllocateRequest) SetHeddleTries(v []*TaskTry) {
+	x.xxx_hidden_HeddleTries = &v
+}
+
 func (x *AllocateRequest) SetHeddleProbes(v bool) {
 	x.xxx_hidden_HeddleProbes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 15, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 16, 17)
 }
 
 func (x *AllocateRequest) HasBlacklistRequest() bool {
@@ -1519,7 +1533,7 @@ func (x *AllocateRequest) HasHeddleProbes() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 15)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 16)
 }
 
 func (x *AllocateRequest) ClearBlacklistRequest() {
@@ -1566,7 +1580,7 @@ func (x *AllocateRequest) ClearHeddleWantsLevels() {
 }
 
 func (x *AllocateRequest) ClearHeddleProbes() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 15)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 16)
 	x.xxx_hidden_HeddleProbes = false
 }
 
@@ -1593,6 +1607,8 @@ type AllocateRequest_builder struct {
 	HeddleWantsLevels *bool
 	// Heddle only: what is new since the call before, and to a ResourceManager that has taken over all that holds.
 	HeddleSwaps []*ContainerSwap
+	// Heddle only: what has ended since the call before, for the application's receipt.
+	HeddleTries []*TaskTry
 	// Heddle only: whether the ApplicationMaster wants to know of the nodes that take probes of short tasks.
 	HeddleProbes *bool
 }
@@ -1605,40 +1621,41 @@ func (b0 AllocateRequest_builder) Build() *AllocateRequest {
 	x.xxx_hidden_Release = &b.Release
 	x.xxx_hidden_BlacklistRequest = b.BlacklistRequest
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 17)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	if b.Progress != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 17)
 		x.xxx_hidden_Progress = *b.Progress
 	}
 	x.xxx_hidden_UpdateRequests = &b.UpdateRequests
 	x.xxx_hidden_SchedulingRequests = &b.SchedulingRequests
 	if b.TrackingUrl != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 17)
 		x.xxx_hidden_TrackingUrl = b.TrackingUrl
 	}
 	if b.HeddleWaitMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 17)
 		x.xxx_hidden_HeddleWaitMs = *b.HeddleWaitMs
 	}
 	if b.HeddleNudge != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 17)
 		x.xxx_hidden_HeddleNudge = *b.HeddleNudge
 	}
 	x.xxx_hidden_HeddleStages = b.HeddleStages
 	x.xxx_hidden_HeddlePerformance = &b.HeddlePerformance
 	if b.HeddleWantsHints != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 17)
 		x.xxx_hidden_HeddleWantsHints = *b.HeddleWantsHints
 	}
 	if b.HeddleWantsLevels != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 17)
 		x.xxx_hidden_HeddleWantsLevels = *b.HeddleWantsLevels
 	}
 	x.xxx_hidden_HeddleSwaps = &b.HeddleSwaps
+	x.xxx_hidden_HeddleTries = &b.HeddleTries
 	if b.HeddleProbes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 15, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 16, 17)
 		x.xxx_hidden_HeddleProbes = *b.HeddleProbes
 	}
 	return m0
@@ -9653,7 +9670,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x14UpdateContainerError\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12J\n" +
 	"\x0eupdate_request\x18\x02 \x01(\v2#.heddle.yarn.UpdateContainerRequestR\rupdateRequest\x12:\n" +
-	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\xef\x06\n" +
+	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\xaa\a\n" +
 	"\x0fAllocateRequest\x12.\n" +
 	"\x03ask\x18\x01 \x03(\v2\x1c.heddle.yarn.ResourceRequestR\x03ask\x122\n" +
 	"\arelease\x18\x02 \x03(\v2\x18.heddle.yarn.ContainerIdR\arelease\x12R\n" +
@@ -9671,7 +9688,8 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x12heddle_performance\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.NodePerformanceR\x11heddlePerformance\x12.\n" +
 	"\x12heddle_wants_hints\x18\xa4\x9c\x01 \x01(\bR\x10heddleWantsHints\x120\n" +
 	"\x13heddle_wants_levels\x18\xa5\x9c\x01 \x01(\bR\x11heddleWantsLevels\x12?\n" +
-	"\fheddle_swaps\x18\xa6\x9c\x01 \x03(\v2\x1a.heddle.yarn.ContainerSwapR\vheddleSwaps\x12%\n" +
+	"\fheddle_swaps\x18\xa6\x9c\x01 \x03(\v2\x1a.heddle.yarn.ContainerSwapR\vheddleSwaps\x129\n" +
+	"\fheddle_tries\x18\xa7\x9c\x01 \x03(\v2\x14.heddle.yarn.TaskTryR\vheddleTries\x12%\n" +
 	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"\xa1\x01\n" +
 	"\tProbeNode\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x12\n" +
@@ -10092,45 +10110,46 @@ var file_yarn_pb_service_proto_goTypes = []any{
 	(*StageReport)(nil),                         // 125: heddle.yarn.StageReport
 	(*NodePerformance)(nil),                     // 126: heddle.yarn.NodePerformance
 	(*ContainerSwap)(nil),                       // 127: heddle.yarn.ContainerSwap
-	(*NodeId)(nil),                              // 128: heddle.yarn.NodeId
-	(*Token)(nil),                               // 129: heddle.yarn.Token
-	(AMCommand)(0),                              // 130: heddle.yarn.AMCommand
-	(*ContainerStatus)(nil),                     // 131: heddle.yarn.ContainerStatus
-	(*NodeReport)(nil),                          // 132: heddle.yarn.NodeReport
-	(*PreemptionMessage)(nil),                   // 133: heddle.yarn.PreemptionMessage
-	(*Priority)(nil),                            // 134: heddle.yarn.Priority
-	(*CollectorInfo)(nil),                       // 135: heddle.yarn.CollectorInfo
-	(*RejectedSchedulingRequest)(nil),           // 136: heddle.yarn.RejectedSchedulingRequest
-	(*StageHints)(nil),                          // 137: heddle.yarn.StageHints
-	(*NodeLevel)(nil),                           // 138: heddle.yarn.NodeLevel
-	(*RefusedSwap)(nil),                         // 139: heddle.yarn.RefusedSwap
-	(*ApplicationId)(nil),                       // 140: heddle.yarn.ApplicationId
-	(*ApplicationReport)(nil),                   // 141: heddle.yarn.ApplicationReport
-	(*ApplicationSubmissionContext)(nil),        // 142: heddle.yarn.ApplicationSubmissionContext
-	(*ApplicationAttemptId)(nil),                // 143: heddle.yarn.ApplicationAttemptId
-	(*YarnClusterMetrics)(nil),                  // 144: heddle.yarn.YarnClusterMetrics
-	(YarnApplicationState)(0),                   // 145: heddle.yarn.YarnApplicationState
-	(NodeState)(0),                              // 146: heddle.yarn.NodeState
-	(*QueueInfo)(nil),                           // 147: heddle.yarn.QueueInfo
-	(*QueueUserACLInfo)(nil),                    // 148: heddle.yarn.QueueUserACLInfo
-	(*NodeIdToLabels)(nil),                      // 149: heddle.yarn.NodeIdToLabels
-	(*LabelsToNodeIds)(nil),                     // 150: heddle.yarn.LabelsToNodeIds
-	(*NodeLabel)(nil),                           // 151: heddle.yarn.NodeLabel
-	(*NodeAttributeInfo)(nil),                   // 152: heddle.yarn.NodeAttributeInfo
-	(*NodeAttributeKey)(nil),                    // 153: heddle.yarn.NodeAttributeKey
-	(*AttributeToNodes)(nil),                    // 154: heddle.yarn.AttributeToNodes
-	(*NodeToAttributes)(nil),                    // 155: heddle.yarn.NodeToAttributes
-	(SignalContainerCommand)(0),                 // 156: heddle.yarn.SignalContainerCommand
-	(*ApplicationUpdateTimeoutMap)(nil),         // 157: heddle.yarn.ApplicationUpdateTimeoutMap
-	(*ContainerLaunchContext)(nil),              // 158: heddle.yarn.ContainerLaunchContext
-	(*StringBytesMap)(nil),                      // 159: heddle.yarn.StringBytesMap
-	(*StringLocalResourceMap)(nil),              // 160: heddle.yarn.StringLocalResourceMap
-	(*SerializedException)(nil),                 // 161: heddle.yarn.SerializedException
-	(*ApplicationAttemptReport)(nil),            // 162: heddle.yarn.ApplicationAttemptReport
-	(*ContainerReport)(nil),                     // 163: heddle.yarn.ContainerReport
-	(*ReservationId)(nil),                       // 164: heddle.yarn.ReservationId
-	(*ReservationDefinition)(nil),               // 165: heddle.yarn.ReservationDefinition
-	(*ReservationAllocationState)(nil),          // 166: heddle.yarn.ReservationAllocationState
+	(*TaskTry)(nil),                             // 128: heddle.yarn.TaskTry
+	(*NodeId)(nil),                              // 129: heddle.yarn.NodeId
+	(*Token)(nil),                               // 130: heddle.yarn.Token
+	(AMCommand)(0),                              // 131: heddle.yarn.AMCommand
+	(*ContainerStatus)(nil),                     // 132: heddle.yarn.ContainerStatus
+	(*NodeReport)(nil),                          // 133: heddle.yarn.NodeReport
+	(*PreemptionMessage)(nil),                   // 134: heddle.yarn.PreemptionMessage
+	(*Priority)(nil),                            // 135: heddle.yarn.Priority
+	(*CollectorInfo)(nil),                       // 136: heddle.yarn.CollectorInfo
+	(*RejectedSchedulingRequest)(nil),           // 137: heddle.yarn.RejectedSchedulingRequest
+	(*StageHints)(nil),                          // 138: heddle.yarn.StageHints
+	(*NodeLevel)(nil),                           // 139: heddle.yarn.NodeLevel
+	(*RefusedSwap)(nil),                         // 140: heddle.yarn.RefusedSwap
+	(*ApplicationId)(nil),                       // 141: heddle.yarn.ApplicationId
+	(*ApplicationReport)(nil),                   // 142: heddle.yarn.ApplicationReport
+	(*ApplicationSubmissionContext)(nil),        // 143: heddle.yarn.ApplicationSubmissionContext
+	(*ApplicationAttemptId)(nil),                // 144: heddle.yarn.ApplicationAttemptId
+	(*YarnClusterMetrics)(nil),                  // 145: heddle.yarn.YarnClusterMetrics
+	(YarnApplicationState)(0),                   // 146: heddle.yarn.YarnApplicationState
+	(NodeState)(0),                              // 147: heddle.yarn.NodeState
+	(*QueueInfo)(nil),                           // 148: heddle.yarn.QueueInfo
+	(*QueueUserACLInfo)(nil),                    // 149: heddle.yarn.QueueUserACLInfo
+	(*NodeIdToLabels)(nil),                      // 150: heddle.yarn.NodeIdToLabels
+	(*LabelsToNodeIds)(nil),                     // 151: heddle.yarn.LabelsToNodeIds
+	(*NodeLabel)(nil),                           // 152: heddle.yarn.NodeLabel
+	(*NodeAttributeInfo)(nil),                   // 153: heddle.yarn.NodeAttributeInfo
+	(*NodeAttributeKey)(nil),                    // 154: heddle.yarn.NodeAttributeKey
+	(*AttributeToNodes)(nil),                    // 155: heddle.yarn.AttributeToNodes
+	(*NodeToAttributes)(nil),                    // 156: heddle.yarn.NodeToAttributes
+	(SignalContainerCommand)(0),                 // 157: heddle.yarn.SignalContainerCommand
+	(*ApplicationUpdateTimeoutMap)(nil),         // 158: heddle.yarn.ApplicationUpdateTimeoutMap
+	(*ContainerLaunchContext)(nil),              // 159: heddle.yarn.ContainerLaunchContext
+	(*StringBytesMap)(nil),                      // 160: heddle.yarn.StringBytesMap
+	(*StringLocalResourceMap)(nil),              // 161: heddle.yarn.StringLocalResourceMap
+	(*SerializedException)(nil),                 // 162: heddle.yarn.SerializedException
+	(*ApplicationAttemptReport)(nil),            // 163: heddle.yarn.ApplicationAttemptReport
+	(*ContainerReport)(nil),                     // 164: heddle.yarn.ContainerReport
+	(*ReservationId)(nil),                       // 165: heddle.yarn.ReservationId
+	(*ReservationDefinition)(nil),               // 166: heddle.yarn.ReservationDefinition
+	(*ReservationAllocationState)(nil),          // 167: heddle.yarn.ReservationAllocationState
 }
 var file_yarn_pb_service_proto_depIdxs = []int32{
 	113, // 0: heddle.yarn.RegisterApplicationMasterRequest.placement_constraints:type_name -> heddle.yarn.PlacementConstraintMapEntry
@@ -10155,122 +10174,123 @@ var file_yarn_pb_service_proto_depIdxs = []int32{
 	125, // 19: heddle.yarn.AllocateRequest.heddle_stages:type_name -> heddle.yarn.StageReport
 	126, // 20: heddle.yarn.AllocateRequest.heddle_performance:type_name -> heddle.yarn.NodePerformance
 	127, // 21: heddle.yarn.AllocateRequest.heddle_swaps:type_name -> heddle.yarn.ContainerSwap
-	128, // 22: heddle.yarn.ProbeNode.node_id:type_name -> heddle.yarn.NodeId
-	129, // 23: heddle.yarn.ProbeNode.token:type_name -> heddle.yarn.Token
-	128, // 24: heddle.yarn.NMToken.nodeId:type_name -> heddle.yarn.NodeId
-	129, // 25: heddle.yarn.NMToken.token:type_name -> heddle.yarn.Token
-	0,   // 26: heddle.yarn.UpdatedContainer.update_type:type_name -> heddle.yarn.ContainerUpdateType
-	116, // 27: heddle.yarn.UpdatedContainer.container:type_name -> heddle.yarn.Container
-	130, // 28: heddle.yarn.AllocateResponse.a_m_command:type_name -> heddle.yarn.AMCommand
-	116, // 29: heddle.yarn.AllocateResponse.allocated_containers:type_name -> heddle.yarn.Container
-	131, // 30: heddle.yarn.AllocateResponse.completed_container_statuses:type_name -> heddle.yarn.ContainerStatus
-	114, // 31: heddle.yarn.AllocateResponse.limit:type_name -> heddle.yarn.Resource
-	132, // 32: heddle.yarn.AllocateResponse.updated_nodes:type_name -> heddle.yarn.NodeReport
-	133, // 33: heddle.yarn.AllocateResponse.preempt:type_name -> heddle.yarn.PreemptionMessage
-	12,  // 34: heddle.yarn.AllocateResponse.nm_tokens:type_name -> heddle.yarn.NMToken
-	129, // 35: heddle.yarn.AllocateResponse.am_rm_token:type_name -> heddle.yarn.Token
-	134, // 36: heddle.yarn.AllocateResponse.application_priority:type_name -> heddle.yarn.Priority
-	135, // 37: heddle.yarn.AllocateResponse.collector_info:type_name -> heddle.yarn.CollectorInfo
-	9,   // 38: heddle.yarn.AllocateResponse.update_errors:type_name -> heddle.yarn.UpdateContainerError
-	13,  // 39: heddle.yarn.AllocateResponse.updated_containers:type_name -> heddle.yarn.UpdatedContainer
-	116, // 40: heddle.yarn.AllocateResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
-	136, // 41: heddle.yarn.AllocateResponse.rejected_scheduling_requests:type_name -> heddle.yarn.RejectedSchedulingRequest
-	14,  // 42: heddle.yarn.AllocateResponse.enhanced_headroom:type_name -> heddle.yarn.EnhancedHeadroom
-	137, // 43: heddle.yarn.AllocateResponse.heddle_hints:type_name -> heddle.yarn.StageHints
-	138, // 44: heddle.yarn.AllocateResponse.heddle_levels:type_name -> heddle.yarn.NodeLevel
-	11,  // 45: heddle.yarn.AllocateResponse.heddle_probe_nodes:type_name -> heddle.yarn.ProbeNode
-	128, // 46: heddle.yarn.AllocateResponse.heddle_probe_nodes_gone:type_name -> heddle.yarn.NodeId
-	16,  // 47: heddle.yarn.AllocateResponse.heddle_suspended:type_name -> heddle.yarn.SuspendedContainers
-	139, // 48: heddle.yarn.AllocateResponse.heddle_refused_swaps:type_name -> heddle.yarn.RefusedSwap
-	120, // 49: heddle.yarn.SuspendedContainers.container_id:type_name -> heddle.yarn.ContainerId
-	140, // 50: heddle.yarn.GetNewApplicationResponse.application_id:type_name -> heddle.yarn.ApplicationId
-	114, // 51: heddle.yarn.GetNewApplicationResponse.maximumCapability:type_name -> heddle.yarn.Resource
-	140, // 52: heddle.yarn.GetApplicationReportRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	141, // 53: heddle.yarn.GetApplicationReportResponse.application_report:type_name -> heddle.yarn.ApplicationReport
-	142, // 54: heddle.yarn.SubmitApplicationRequest.application_submission_context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	143, // 55: heddle.yarn.FailApplicationAttemptRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	140, // 56: heddle.yarn.KillApplicationRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	144, // 57: heddle.yarn.GetClusterMetricsResponse.cluster_metrics:type_name -> heddle.yarn.YarnClusterMetrics
-	140, // 58: heddle.yarn.MoveApplicationAcrossQueuesRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	145, // 59: heddle.yarn.GetApplicationsRequest.application_states:type_name -> heddle.yarn.YarnApplicationState
-	2,   // 60: heddle.yarn.GetApplicationsRequest.scope:type_name -> heddle.yarn.ApplicationsRequestScope
-	141, // 61: heddle.yarn.GetApplicationsResponse.applications:type_name -> heddle.yarn.ApplicationReport
-	146, // 62: heddle.yarn.GetClusterNodesRequest.nodeStates:type_name -> heddle.yarn.NodeState
-	132, // 63: heddle.yarn.GetClusterNodesResponse.nodeReports:type_name -> heddle.yarn.NodeReport
-	147, // 64: heddle.yarn.GetQueueInfoResponse.queueInfo:type_name -> heddle.yarn.QueueInfo
-	148, // 65: heddle.yarn.GetQueueUserAclsInfoResponse.queueUserAcls:type_name -> heddle.yarn.QueueUserACLInfo
-	149, // 66: heddle.yarn.GetNodesToLabelsResponse.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
-	150, // 67: heddle.yarn.GetLabelsToNodesResponse.labelsToNodes:type_name -> heddle.yarn.LabelsToNodeIds
-	151, // 68: heddle.yarn.GetClusterNodeLabelsResponse.nodeLabels:type_name -> heddle.yarn.NodeLabel
-	152, // 69: heddle.yarn.GetClusterNodeAttributesResponse.nodeAttributes:type_name -> heddle.yarn.NodeAttributeInfo
-	153, // 70: heddle.yarn.GetAttributesToNodesRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributeKey
-	154, // 71: heddle.yarn.GetAttributesToNodesResponse.attributesToNodes:type_name -> heddle.yarn.AttributeToNodes
-	155, // 72: heddle.yarn.GetNodesToAttributesResponse.nodesToAttributes:type_name -> heddle.yarn.NodeToAttributes
-	140, // 73: heddle.yarn.UpdateApplicationPriorityRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	134, // 74: heddle.yarn.UpdateApplicationPriorityRequest.applicationPriority:type_name -> heddle.yarn.Priority
-	134, // 75: heddle.yarn.UpdateApplicationPriorityResponse.applicationPriority:type_name -> heddle.yarn.Priority
-	120, // 76: heddle.yarn.SignalContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	156, // 77: heddle.yarn.SignalContainerRequest.command:type_name -> heddle.yarn.SignalContainerCommand
-	140, // 78: heddle.yarn.UpdateApplicationTimeoutsRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	157, // 79: heddle.yarn.UpdateApplicationTimeoutsRequest.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
-	157, // 80: heddle.yarn.UpdateApplicationTimeoutsResponse.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
-	117, // 81: heddle.yarn.GetAllResourceProfilesResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
-	114, // 82: heddle.yarn.GetResourceProfileResponse.resources:type_name -> heddle.yarn.Resource
-	118, // 83: heddle.yarn.GetAllResourceTypeInfoResponse.resource_type_info:type_name -> heddle.yarn.ResourceTypeInfo
-	158, // 84: heddle.yarn.StartContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
-	129, // 85: heddle.yarn.StartContainerRequest.container_token:type_name -> heddle.yarn.Token
-	159, // 86: heddle.yarn.StartContainerResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
-	120, // 87: heddle.yarn.StopContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	120, // 88: heddle.yarn.ResourceLocalizationRequest.container_id:type_name -> heddle.yarn.ContainerId
-	160, // 89: heddle.yarn.ResourceLocalizationRequest.local_resources:type_name -> heddle.yarn.StringLocalResourceMap
-	120, // 90: heddle.yarn.ReInitializeContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	158, // 91: heddle.yarn.ReInitializeContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
-	63,  // 92: heddle.yarn.StartContainersRequest.start_container_request:type_name -> heddle.yarn.StartContainerRequest
-	120, // 93: heddle.yarn.ContainerExceptionMap.container_id:type_name -> heddle.yarn.ContainerId
-	161, // 94: heddle.yarn.ContainerExceptionMap.exception:type_name -> heddle.yarn.SerializedException
-	159, // 95: heddle.yarn.StartContainersResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
-	120, // 96: heddle.yarn.StartContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 97: heddle.yarn.StartContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	120, // 98: heddle.yarn.StopContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	120, // 99: heddle.yarn.StopContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 100: heddle.yarn.StopContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	120, // 101: heddle.yarn.GetContainerStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
-	131, // 102: heddle.yarn.GetContainerStatusesResponse.status:type_name -> heddle.yarn.ContainerStatus
-	75,  // 103: heddle.yarn.GetContainerStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	129, // 104: heddle.yarn.IncreaseContainersResourceRequest.increase_containers:type_name -> heddle.yarn.Token
-	120, // 105: heddle.yarn.IncreaseContainersResourceResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 106: heddle.yarn.IncreaseContainersResourceResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	129, // 107: heddle.yarn.ContainerUpdateRequest.update_container_token:type_name -> heddle.yarn.Token
-	120, // 108: heddle.yarn.ContainerUpdateResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 109: heddle.yarn.ContainerUpdateResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	143, // 110: heddle.yarn.GetApplicationAttemptReportRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	162, // 111: heddle.yarn.GetApplicationAttemptReportResponse.application_attempt_report:type_name -> heddle.yarn.ApplicationAttemptReport
-	140, // 112: heddle.yarn.GetApplicationAttemptsRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	162, // 113: heddle.yarn.GetApplicationAttemptsResponse.application_attempts:type_name -> heddle.yarn.ApplicationAttemptReport
-	120, // 114: heddle.yarn.GetContainerReportRequest.container_id:type_name -> heddle.yarn.ContainerId
-	163, // 115: heddle.yarn.GetContainerReportResponse.container_report:type_name -> heddle.yarn.ContainerReport
-	143, // 116: heddle.yarn.GetContainersRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	163, // 117: heddle.yarn.GetContainersResponse.containers:type_name -> heddle.yarn.ContainerReport
-	140, // 118: heddle.yarn.UseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	140, // 119: heddle.yarn.ReleaseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	164, // 120: heddle.yarn.GetNewReservationResponse.reservation_id:type_name -> heddle.yarn.ReservationId
-	165, // 121: heddle.yarn.ReservationSubmissionRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	164, // 122: heddle.yarn.ReservationSubmissionRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	165, // 123: heddle.yarn.ReservationUpdateRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	164, // 124: heddle.yarn.ReservationUpdateRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	164, // 125: heddle.yarn.ReservationDeleteRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	166, // 126: heddle.yarn.ReservationListResponse.reservations:type_name -> heddle.yarn.ReservationAllocationState
-	120, // 127: heddle.yarn.GetLocalizationStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
-	112, // 128: heddle.yarn.GetLocalizationStatusesResponse.cntn_localization_statuses:type_name -> heddle.yarn.ContainerLocalizationStatuses
-	75,  // 129: heddle.yarn.GetLocalizationStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	3,   // 130: heddle.yarn.LocalizationStatus.localization_state:type_name -> heddle.yarn.LocalizationState
-	120, // 131: heddle.yarn.ContainerLocalizationStatuses.container_id:type_name -> heddle.yarn.ContainerId
-	111, // 132: heddle.yarn.ContainerLocalizationStatuses.localization_statuses:type_name -> heddle.yarn.LocalizationStatus
-	133, // [133:133] is the sub-list for method output_type
-	133, // [133:133] is the sub-list for method input_type
-	133, // [133:133] is the sub-list for extension type_name
-	133, // [133:133] is the sub-list for extension extendee
-	0,   // [0:133] is the sub-list for field type_name
+	128, // 22: heddle.yarn.AllocateRequest.heddle_tries:type_name -> heddle.yarn.TaskTry
+	129, // 23: heddle.yarn.ProbeNode.node_id:type_name -> heddle.yarn.NodeId
+	130, // 24: heddle.yarn.ProbeNode.token:type_name -> heddle.yarn.Token
+	129, // 25: heddle.yarn.NMToken.nodeId:type_name -> heddle.yarn.NodeId
+	130, // 26: heddle.yarn.NMToken.token:type_name -> heddle.yarn.Token
+	0,   // 27: heddle.yarn.UpdatedContainer.update_type:type_name -> heddle.yarn.ContainerUpdateType
+	116, // 28: heddle.yarn.UpdatedContainer.container:type_name -> heddle.yarn.Container
+	131, // 29: heddle.yarn.AllocateResponse.a_m_command:type_name -> heddle.yarn.AMCommand
+	116, // 30: heddle.yarn.AllocateResponse.allocated_containers:type_name -> heddle.yarn.Container
+	132, // 31: heddle.yarn.AllocateResponse.completed_container_statuses:type_name -> heddle.yarn.ContainerStatus
+	114, // 32: heddle.yarn.AllocateResponse.limit:type_name -> heddle.yarn.Resource
+	133, // 33: heddle.yarn.AllocateResponse.updated_nodes:type_name -> heddle.yarn.NodeReport
+	134, // 34: heddle.yarn.AllocateResponse.preempt:type_name -> heddle.yarn.PreemptionMessage
+	12,  // 35: heddle.yarn.AllocateResponse.nm_tokens:type_name -> heddle.yarn.NMToken
+	130, // 36: heddle.yarn.AllocateResponse.am_rm_token:type_name -> heddle.yarn.Token
+	135, // 37: heddle.yarn.AllocateResponse.application_priority:type_name -> heddle.yarn.Priority
+	136, // 38: heddle.yarn.AllocateResponse.collector_info:type_name -> heddle.yarn.CollectorInfo
+	9,   // 39: heddle.yarn.AllocateResponse.update_errors:type_name -> heddle.yarn.UpdateContainerError
+	13,  // 40: heddle.yarn.AllocateResponse.updated_containers:type_name -> heddle.yarn.UpdatedContainer
+	116, // 41: heddle.yarn.AllocateResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
+	137, // 42: heddle.yarn.AllocateResponse.rejected_scheduling_requests:type_name -> heddle.yarn.RejectedSchedulingRequest
+	14,  // 43: heddle.yarn.AllocateResponse.enhanced_headroom:type_name -> heddle.yarn.EnhancedHeadroom
+	138, // 44: heddle.yarn.AllocateResponse.heddle_hints:type_name -> heddle.yarn.StageHints
+	139, // 45: heddle.yarn.AllocateResponse.heddle_levels:type_name -> heddle.yarn.NodeLevel
+	11,  // 46: heddle.yarn.AllocateResponse.heddle_probe_nodes:type_name -> heddle.yarn.ProbeNode
+	129, // 47: heddle.yarn.AllocateResponse.heddle_probe_nodes_gone:type_name -> heddle.yarn.NodeId
+	16,  // 48: heddle.yarn.AllocateResponse.heddle_suspended:type_name -> heddle.yarn.SuspendedContainers
+	140, // 49: heddle.yarn.AllocateResponse.heddle_refused_swaps:type_name -> heddle.yarn.RefusedSwap
+	120, // 50: heddle.yarn.SuspendedContainers.container_id:type_name -> heddle.yarn.ContainerId
+	141, // 51: heddle.yarn.GetNewApplicationResponse.application_id:type_name -> heddle.yarn.ApplicationId
+	114, // 52: heddle.yarn.GetNewApplicationResponse.maximumCapability:type_name -> heddle.yarn.Resource
+	141, // 53: heddle.yarn.GetApplicationReportRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	142, // 54: heddle.yarn.GetApplicationReportResponse.application_report:type_name -> heddle.yarn.ApplicationReport
+	143, // 55: heddle.yarn.SubmitApplicationRequest.application_submission_context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	144, // 56: heddle.yarn.FailApplicationAttemptRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	141, // 57: heddle.yarn.KillApplicationRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	145, // 58: heddle.yarn.GetClusterMetricsResponse.cluster_metrics:type_name -> heddle.yarn.YarnClusterMetrics
+	141, // 59: heddle.yarn.MoveApplicationAcrossQueuesRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	146, // 60: heddle.yarn.GetApplicationsRequest.application_states:type_name -> heddle.yarn.YarnApplicationState
+	2,   // 61: heddle.yarn.GetApplicationsRequest.scope:type_name -> heddle.yarn.ApplicationsRequestScope
+	142, // 62: heddle.yarn.GetApplicationsResponse.applications:type_name -> heddle.yarn.ApplicationReport
+	147, // 63: heddle.yarn.GetClusterNodesRequest.nodeStates:type_name -> heddle.yarn.NodeState
+	133, // 64: heddle.yarn.GetClusterNodesResponse.nodeReports:type_name -> heddle.yarn.NodeReport
+	148, // 65: heddle.yarn.GetQueueInfoResponse.queueInfo:type_name -> heddle.yarn.QueueInfo
+	149, // 66: heddle.yarn.GetQueueUserAclsInfoResponse.queueUserAcls:type_name -> heddle.yarn.QueueUserACLInfo
+	150, // 67: heddle.yarn.GetNodesToLabelsResponse.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
+	151, // 68: heddle.yarn.GetLabelsToNodesResponse.labelsToNodes:type_name -> heddle.yarn.LabelsToNodeIds
+	152, // 69: heddle.yarn.GetClusterNodeLabelsResponse.nodeLabels:type_name -> heddle.yarn.NodeLabel
+	153, // 70: heddle.yarn.GetClusterNodeAttributesResponse.nodeAttributes:type_name -> heddle.yarn.NodeAttributeInfo
+	154, // 71: heddle.yarn.GetAttributesToNodesRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributeKey
+	155, // 72: heddle.yarn.GetAttributesToNodesResponse.attributesToNodes:type_name -> heddle.yarn.AttributeToNodes
+	156, // 73: heddle.yarn.GetNodesToAttributesResponse.nodesToAttributes:type_name -> heddle.yarn.NodeToAttributes
+	141, // 74: heddle.yarn.UpdateApplicationPriorityRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	135, // 75: heddle.yarn.UpdateApplicationPriorityRequest.applicationPriority:type_name -> heddle.yarn.Priority
+	135, // 76: heddle.yarn.UpdateApplicationPriorityResponse.applicationPriority:type_name -> heddle.yarn.Priority
+	120, // 77: heddle.yarn.SignalContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	157, // 78: heddle.yarn.SignalContainerRequest.command:type_name -> heddle.yarn.SignalContainerCommand
+	141, // 79: heddle.yarn.UpdateApplicationTimeoutsRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	158, // 80: heddle.yarn.UpdateApplicationTimeoutsRequest.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
+	158, // 81: heddle.yarn.UpdateApplicationTimeoutsResponse.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
+	117, // 82: heddle.yarn.GetAllResourceProfilesResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
+	114, // 83: heddle.yarn.GetResourceProfileResponse.resources:type_name -> heddle.yarn.Resource
+	118, // 84: heddle.yarn.GetAllResourceTypeInfoResponse.resource_type_info:type_name -> heddle.yarn.ResourceTypeInfo
+	159, // 85: heddle.yarn.StartContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
+	130, // 86: heddle.yarn.StartContainerRequest.container_token:type_name -> heddle.yarn.Token
+	160, // 87: heddle.yarn.StartContainerResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
+	120, // 88: heddle.yarn.StopContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	120, // 89: heddle.yarn.ResourceLocalizationRequest.container_id:type_name -> heddle.yarn.ContainerId
+	161, // 90: heddle.yarn.ResourceLocalizationRequest.local_resources:type_name -> heddle.yarn.StringLocalResourceMap
+	120, // 91: heddle.yarn.ReInitializeContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	159, // 92: heddle.yarn.ReInitializeContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
+	63,  // 93: heddle.yarn.StartContainersRequest.start_container_request:type_name -> heddle.yarn.StartContainerRequest
+	120, // 94: heddle.yarn.ContainerExceptionMap.container_id:type_name -> heddle.yarn.ContainerId
+	162, // 95: heddle.yarn.ContainerExceptionMap.exception:type_name -> heddle.yarn.SerializedException
+	160, // 96: heddle.yarn.StartContainersResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
+	120, // 97: heddle.yarn.StartContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 98: heddle.yarn.StartContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	120, // 99: heddle.yarn.StopContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	120, // 100: heddle.yarn.StopContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 101: heddle.yarn.StopContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	120, // 102: heddle.yarn.GetContainerStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
+	132, // 103: heddle.yarn.GetContainerStatusesResponse.status:type_name -> heddle.yarn.ContainerStatus
+	75,  // 104: heddle.yarn.GetContainerStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	130, // 105: heddle.yarn.IncreaseContainersResourceRequest.increase_containers:type_name -> heddle.yarn.Token
+	120, // 106: heddle.yarn.IncreaseContainersResourceResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 107: heddle.yarn.IncreaseContainersResourceResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	130, // 108: heddle.yarn.ContainerUpdateRequest.update_container_token:type_name -> heddle.yarn.Token
+	120, // 109: heddle.yarn.ContainerUpdateResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 110: heddle.yarn.ContainerUpdateResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	144, // 111: heddle.yarn.GetApplicationAttemptReportRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	163, // 112: heddle.yarn.GetApplicationAttemptReportResponse.application_attempt_report:type_name -> heddle.yarn.ApplicationAttemptReport
+	141, // 113: heddle.yarn.GetApplicationAttemptsRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	163, // 114: heddle.yarn.GetApplicationAttemptsResponse.application_attempts:type_name -> heddle.yarn.ApplicationAttemptReport
+	120, // 115: heddle.yarn.GetContainerReportRequest.container_id:type_name -> heddle.yarn.ContainerId
+	164, // 116: heddle.yarn.GetContainerReportResponse.container_report:type_name -> heddle.yarn.ContainerReport
+	144, // 117: heddle.yarn.GetContainersRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	164, // 118: heddle.yarn.GetContainersResponse.containers:type_name -> heddle.yarn.ContainerReport
+	141, // 119: heddle.yarn.UseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	141, // 120: heddle.yarn.ReleaseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	165, // 121: heddle.yarn.GetNewReservationResponse.reservation_id:type_name -> heddle.yarn.ReservationId
+	166, // 122: heddle.yarn.ReservationSubmissionRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	165, // 123: heddle.yarn.ReservationSubmissionRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	166, // 124: heddle.yarn.ReservationUpdateRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	165, // 125: heddle.yarn.ReservationUpdateRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	165, // 126: heddle.yarn.ReservationDeleteRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	167, // 127: heddle.yarn.ReservationListResponse.reservations:type_name -> heddle.yarn.ReservationAllocationState
+	120, // 128: heddle.yarn.GetLocalizationStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
+	112, // 129: heddle.yarn.GetLocalizationStatusesResponse.cntn_localization_statuses:type_name -> heddle.yarn.ContainerLocalizationStatuses
+	75,  // 130: heddle.yarn.GetLocalizationStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	3,   // 131: heddle.yarn.LocalizationStatus.localization_state:type_name -> heddle.yarn.LocalizationState
+	120, // 132: heddle.yarn.ContainerLocalizationStatuses.container_id:type_name -> heddle.yarn.ContainerId
+	111, // 133: heddle.yarn.ContainerLocalizationStatuses.localization_statuses:type_name -> heddle.yarn.LocalizationStatus
+	134, // [134:134] is the sub-list for method output_type
+	134, // [134:134] is the sub-list for method input_type
+	134, // [134:134] is the sub-list for extension type_name
+	134, // [134:134] is the sub-list for extension extendee
+	0,   // [0:134] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_service_proto_init() }

@@ -64,6 +64,51 @@ func (x TaskType) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
+type TryOutcome int32
+
+const (
+	TryOutcome_TRY_SUCCEEDED TryOutcome = 0
+	TryOutcome_TRY_FAILED    TryOutcome = 1
+	// Another try was faster, or its slot was needed.
+	TryOutcome_TRY_ENDED TryOutcome = 2
+)
+
+// Enum value maps for TryOutcome.
+var (
+	TryOutcome_name = map[int32]string{
+		0: "TRY_SUCCEEDED",
+		1: "TRY_FAILED",
+		2: "TRY_ENDED",
+	}
+	TryOutcome_value = map[string]int32{
+		"TRY_SUCCEEDED": 0,
+		"TRY_FAILED":    1,
+		"TRY_ENDED":     2,
+	}
+)
+
+func (x TryOutcome) Enum() *TryOutcome {
+	p := new(TryOutcome)
+	*p = x
+	return p
+}
+
+func (x TryOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TryOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_stages_proto_enumTypes[1].Descriptor()
+}
+
+func (TryOutcome) Type() protoreflect.EnumType {
+	return &file_yarn_pb_stages_proto_enumTypes[1]
+}
+
+func (x TryOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
 // What the maps of an application have put out on a node for reducers elsewhere, in all; in heartbeats after it has changed.
 type MapOutputs struct {
 	state                    protoimpl.MessageState `protogen:"opaque.v1"`
@@ -1359,6 +1404,329 @@ func (b0 RefusedSwap_builder) Build() *RefusedSwap {
 	return m0
 }
 
+// A try of a task that is over, as an ApplicationMaster of Heddle's library tells once. Times are in ms before the message.
+type TaskTry struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Container   int64                  `protobuf:"varint,1,opt,name=container"`
+	xxx_hidden_Type        TaskType               `protobuf:"varint,2,opt,name=type,enum=heddle.yarn.TaskType"`
+	xxx_hidden_Index       int32                  `protobuf:"varint,3,opt,name=index"`
+	xxx_hidden_From        int64                  `protobuf:"varint,4,opt,name=from"`
+	xxx_hidden_Fetched     int64                  `protobuf:"varint,5,opt,name=fetched"`
+	xxx_hidden_To          int64                  `protobuf:"varint,6,opt,name=to"`
+	xxx_hidden_Outcome     TryOutcome             `protobuf:"varint,7,opt,name=outcome,enum=heddle.yarn.TryOutcome"`
+	xxx_hidden_Copy        bool                   `protobuf:"varint,8,opt,name=copy"`
+	xxx_hidden_Remote      bool                   `protobuf:"varint,9,opt,name=remote"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *TaskTry) Reset() {
+	*x = TaskTry{}
+	mi := &file_yarn_pb_stages_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskTry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskTry) ProtoMessage() {}
+
+func (x *TaskTry) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_stages_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *TaskTry) GetContainer() int64 {
+	if x != nil {
+		return x.xxx_hidden_Container
+	}
+	return 0
+}
+
+func (x *TaskTry) GetType() TaskType {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 1) {
+			return x.xxx_hidden_Type
+		}
+	}
+	return TaskType_TASK_MAP
+}
+
+func (x *TaskTry) GetIndex() int32 {
+	if x != nil {
+		return x.xxx_hidden_Index
+	}
+	return 0
+}
+
+func (x *TaskTry) GetFrom() int64 {
+	if x != nil {
+		return x.xxx_hidden_From
+	}
+	return 0
+}
+
+func (x *TaskTry) GetFetched() int64 {
+	if x != nil {
+		return x.xxx_hidden_Fetched
+	}
+	return 0
+}
+
+func (x *TaskTry) GetTo() int64 {
+	if x != nil {
+		return x.xxx_hidden_To
+	}
+	return 0
+}
+
+func (x *TaskTry) GetOutcome() TryOutcome {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 6) {
+			return x.xxx_hidden_Outcome
+		}
+	}
+	return TryOutcome_TRY_SUCCEEDED
+}
+
+func (x *TaskTry) GetCopy() bool {
+	if x != nil {
+		return x.xxx_hidden_Copy
+	}
+	return false
+}
+
+func (x *TaskTry) GetRemote() bool {
+	if x != nil {
+		return x.xxx_hidden_Remote
+	}
+	return false
+}
+
+func (x *TaskTry) SetContainer(v int64) {
+	x.xxx_hidden_Container = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 9)
+}
+
+func (x *TaskTry) SetType(v TaskType) {
+	x.xxx_hidden_Type = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 9)
+}
+
+func (x *TaskTry) SetIndex(v int32) {
+	x.xxx_hidden_Index = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 9)
+}
+
+func (x *TaskTry) SetFrom(v int64) {
+	x.xxx_hidden_From = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 9)
+}
+
+func (x *TaskTry) SetFetched(v int64) {
+	x.xxx_hidden_Fetched = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 9)
+}
+
+func (x *TaskTry) SetTo(v int64) {
+	x.xxx_hidden_To = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 9)
+}
+
+func (x *TaskTry) SetOutcome(v TryOutcome) {
+	x.xxx_hidden_Outcome = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 9)
+}
+
+func (x *TaskTry) SetCopy(v bool) {
+	x.xxx_hidden_Copy = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 9)
+}
+
+func (x *TaskTry) SetRemote(v bool) {
+	x.xxx_hidden_Remote = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 9)
+}
+
+func (x *TaskTry) HasContainer() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *TaskTry) HasType() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *TaskTry) HasIndex() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *TaskTry) HasFrom() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *TaskTry) HasFetched() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *TaskTry) HasTo() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *TaskTry) HasOutcome() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
+func (x *TaskTry) HasCopy() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
+}
+
+func (x *TaskTry) HasRemote() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
+}
+
+func (x *TaskTry) ClearContainer() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Container = 0
+}
+
+func (x *TaskTry) ClearType() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Type = TaskType_TASK_MAP
+}
+
+func (x *TaskTry) ClearIndex() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Index = 0
+}
+
+func (x *TaskTry) ClearFrom() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_From = 0
+}
+
+func (x *TaskTry) ClearFetched() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Fetched = 0
+}
+
+func (x *TaskTry) ClearTo() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_To = 0
+}
+
+func (x *TaskTry) ClearOutcome() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_Outcome = TryOutcome_TRY_SUCCEEDED
+}
+
+func (x *TaskTry) ClearCopy() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
+	x.xxx_hidden_Copy = false
+}
+
+func (x *TaskTry) ClearRemote() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
+	x.xxx_hidden_Remote = false
+}
+
+type TaskTry_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Container *int64
+	Type      *TaskType
+	Index     *int32
+	From      *int64
+	// Of a reduce: it had its input. Absent: it never had.
+	Fetched *int64
+	To      *int64
+	Outcome *TryOutcome
+	// Another try of the task ran already.
+	Copy *bool
+	// Its input was on other hosts.
+	Remote *bool
+}
+
+func (b0 TaskTry_builder) Build() *TaskTry {
+	m0 := &TaskTry{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Container != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 9)
+		x.xxx_hidden_Container = *b.Container
+	}
+	if b.Type != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 9)
+		x.xxx_hidden_Type = *b.Type
+	}
+	if b.Index != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 9)
+		x.xxx_hidden_Index = *b.Index
+	}
+	if b.From != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 9)
+		x.xxx_hidden_From = *b.From
+	}
+	if b.Fetched != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 9)
+		x.xxx_hidden_Fetched = *b.Fetched
+	}
+	if b.To != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 9)
+		x.xxx_hidden_To = *b.To
+	}
+	if b.Outcome != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 9)
+		x.xxx_hidden_Outcome = *b.Outcome
+	}
+	if b.Copy != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 9)
+		x.xxx_hidden_Copy = *b.Copy
+	}
+	if b.Remote != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 9)
+		x.xxx_hidden_Remote = *b.Remote
+	}
+	return m0
+}
+
 var File_yarn_pb_stages_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_stages_proto_rawDesc = "" +
@@ -1405,35 +1773,55 @@ const file_yarn_pb_stages_proto_rawDesc = "" +
 	"\x15allocation_request_id\x18\x04 \x01(\x03R\x13allocationRequestId\"b\n" +
 	"\vRefusedSwap\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason*)\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x85\x02\n" +
+	"\aTaskTry\x12\x1c\n" +
+	"\tcontainer\x18\x01 \x01(\x03R\tcontainer\x12)\n" +
+	"\x04type\x18\x02 \x01(\x0e2\x15.heddle.yarn.TaskTypeR\x04type\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x05R\x05index\x12\x12\n" +
+	"\x04from\x18\x04 \x01(\x03R\x04from\x12\x18\n" +
+	"\afetched\x18\x05 \x01(\x03R\afetched\x12\x0e\n" +
+	"\x02to\x18\x06 \x01(\x03R\x02to\x121\n" +
+	"\aoutcome\x18\a \x01(\x0e2\x17.heddle.yarn.TryOutcomeR\aoutcome\x12\x12\n" +
+	"\x04copy\x18\b \x01(\bR\x04copy\x12\x16\n" +
+	"\x06remote\x18\t \x01(\bR\x06remote*)\n" +
 	"\bTaskType\x12\f\n" +
 	"\bTASK_MAP\x10\x00\x12\x0f\n" +
-	"\vTASK_REDUCE\x10\x01B\x10Z\x0eheddle/yarn/pb"
+	"\vTASK_REDUCE\x10\x01*>\n" +
+	"\n" +
+	"TryOutcome\x12\x11\n" +
+	"\rTRY_SUCCEEDED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"TRY_FAILED\x10\x01\x12\r\n" +
+	"\tTRY_ENDED\x10\x02B\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_stages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_yarn_pb_stages_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_yarn_pb_stages_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_yarn_pb_stages_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_yarn_pb_stages_proto_goTypes = []any{
 	(TaskType)(0),           // 0: heddle.yarn.TaskType
-	(*MapOutputs)(nil),      // 1: heddle.yarn.MapOutputs
-	(*StageReport)(nil),     // 2: heddle.yarn.StageReport
-	(*NodePerformance)(nil), // 3: heddle.yarn.NodePerformance
-	(*StageHints)(nil),      // 4: heddle.yarn.StageHints
-	(*NodeLevel)(nil),       // 5: heddle.yarn.NodeLevel
-	(*ContainerSwap)(nil),   // 6: heddle.yarn.ContainerSwap
-	(*RefusedSwap)(nil),     // 7: heddle.yarn.RefusedSwap
-	(*ApplicationId)(nil),   // 8: heddle.yarn.ApplicationId
-	(*ContainerId)(nil),     // 9: heddle.yarn.ContainerId
+	(TryOutcome)(0),         // 1: heddle.yarn.TryOutcome
+	(*MapOutputs)(nil),      // 2: heddle.yarn.MapOutputs
+	(*StageReport)(nil),     // 3: heddle.yarn.StageReport
+	(*NodePerformance)(nil), // 4: heddle.yarn.NodePerformance
+	(*StageHints)(nil),      // 5: heddle.yarn.StageHints
+	(*NodeLevel)(nil),       // 6: heddle.yarn.NodeLevel
+	(*ContainerSwap)(nil),   // 7: heddle.yarn.ContainerSwap
+	(*RefusedSwap)(nil),     // 8: heddle.yarn.RefusedSwap
+	(*TaskTry)(nil),         // 9: heddle.yarn.TaskTry
+	(*ApplicationId)(nil),   // 10: heddle.yarn.ApplicationId
+	(*ContainerId)(nil),     // 11: heddle.yarn.ContainerId
 }
 var file_yarn_pb_stages_proto_depIdxs = []int32{
-	8, // 0: heddle.yarn.MapOutputs.application_id:type_name -> heddle.yarn.ApplicationId
-	0, // 1: heddle.yarn.NodePerformance.type:type_name -> heddle.yarn.TaskType
-	9, // 2: heddle.yarn.ContainerSwap.container_id:type_name -> heddle.yarn.ContainerId
-	9, // 3: heddle.yarn.RefusedSwap.container_id:type_name -> heddle.yarn.ContainerId
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	10, // 0: heddle.yarn.MapOutputs.application_id:type_name -> heddle.yarn.ApplicationId
+	0,  // 1: heddle.yarn.NodePerformance.type:type_name -> heddle.yarn.TaskType
+	11, // 2: heddle.yarn.ContainerSwap.container_id:type_name -> heddle.yarn.ContainerId
+	11, // 3: heddle.yarn.RefusedSwap.container_id:type_name -> heddle.yarn.ContainerId
+	0,  // 4: heddle.yarn.TaskTry.type:type_name -> heddle.yarn.TaskType
+	1,  // 5: heddle.yarn.TaskTry.outcome:type_name -> heddle.yarn.TryOutcome
+	6,  // [6:6] is the sub-list for method output_type
+	6,  // [6:6] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_stages_proto_init() }
@@ -1447,8 +1835,8 @@ func file_yarn_pb_stages_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_stages_proto_rawDesc), len(file_yarn_pb_stages_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   7,
+			NumEnums:      2,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

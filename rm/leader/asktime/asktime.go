@@ -1,6 +1,6 @@
 // Package asktime remembers when an application asked for the containers that it waits for. A leader has one Times for each live
 // application: it updates them with each call of the ApplicationMaster, and takes a time out for each grant, to put on record how long
-// the container was waited for. It is soft state: after a change of leaders a container counts as asked for when its
+// the container was waited for, and whether near to its input. It is soft state: after a change of leaders a container counts as asked for when its
 // ApplicationMaster has asked again.
 package asktime
 
@@ -20,6 +20,7 @@ type key struct {
 // pending are the asks of one key, in the order in which they came.
 type pending struct {
 	count   int32
+	placed  bool // hosts or racks were named
 	batches []batch
 }
 
@@ -53,6 +54,13 @@ func (t *Times) Update(asks []scheduler.Ask, now int64) {
 			delete(t.pending, k)
 		}
 	}
+	for i := range asks {
+		if ask := &asks[i]; ask.Name != scheduler.Any && ask.Count > 0 {
+			if p := t.pending[key{ask.Priority, ask.AllocationRequestID}]; p != nil {
+				p.placed = true
+			}
+		}
+	}
 }
 
 func (p *pending) set(count int32, now int64) {
@@ -72,15 +80,16 @@ func (p *pending) set(count int32, now int64) {
 }
 
 // Take removes a container that is granted, and returns when it was asked for, in ms since 1970; 0 if that isn't known. Grants serve the
-// asks that have waited longest.
-func (t *Times) Take(priority int32, request int64) int64 {
+// asks that have waited longest. far reports whether hosts or racks were named
+// while such containers were pending, and it is on no such host.
+func (t *Times) Take(priority int32, request int64, locality scheduler.Locality) (at int64, far bool) {
 	k := key{priority, request}
 	p := t.pending[k]
 	if p == nil || len(p.batches) == 0 {
-		return 0
+		return 0, false
 	}
 	first := &p.batches[0]
-	at := first.at
+	at = first.at
 	first.count--
 	p.count--
 	if first.count == 0 {
@@ -89,7 +98,7 @@ func (t *Times) Take(priority int32, request int64) int64 {
 	if p.count <= 0 {
 		delete(t.pending, k)
 	}
-	return at
+	return at, p.placed && locality != scheduler.NodeLocal
 }
 
 // Clear forgets all asks: the application's next attempt begins without any.

@@ -15,7 +15,12 @@ func TestTimes(t *testing.T) {
 		var model []int64 // when each of those that wait was asked for
 		for now := int64(1); now < 30; now++ {
 			if rapid.Bool().Draw(t, "grant") {
-				got, want := times.Take(20, -1), int64(0)
+				locality := scheduler.Locality(now % 3)
+				got, far := times.Take(20, -1, locality)
+				want := int64(0)
+				if far != (got > 0 && locality != scheduler.NodeLocal) {
+					t.Fatalf("a rack was named, and a container of locality %d is far: %v", locality, far)
+				}
 				if len(model) > 0 {
 					want, model = model[0], model[1:]
 				}
@@ -38,7 +43,7 @@ func TestTimes(t *testing.T) {
 			t.Fatalf("nothing is pending, and yet %v is remembered", times.pending)
 		}
 		times.Clear()
-		if at := times.Take(20, -1); at != 0 {
+		if at, _ := times.Take(20, -1, 0); at != 0 {
 			t.Fatalf("after all was forgotten, a container was asked for at %d", at)
 		}
 	})
@@ -58,7 +63,7 @@ func TestTimesByPriorityAndRequest(t *testing.T) {
 		request  int64
 		want     int64
 	}{{1, 7, 30}, {2, 0, 20}, {1, 0, 10}, {1, 0, 0}, {3, 0, 0}} {
-		if got := times.Take(c.priority, c.request); got != c.want {
+		if got, far := times.Take(c.priority, c.request, scheduler.OffSwitch); got != c.want || far {
 			t.Errorf("priority %d, request %d: asked for at %d, not %d", c.priority, c.request, got, c.want)
 		}
 	}
@@ -69,6 +74,6 @@ func BenchmarkTimes(b *testing.B) {
 	asks := []scheduler.Ask{{Priority: 20, Name: scheduler.Any, Count: 100}}
 	for b.Loop() {
 		times.Update(asks, 1)
-		times.Take(20, 0)
+		times.Take(20, 0, scheduler.OffSwitch)
 	}
 }

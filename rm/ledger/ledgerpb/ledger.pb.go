@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{70, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -304,6 +304,7 @@ type Command struct {
 	NodeLabelsChanged     *NodeLabelsChanged     `protobuf:"bytes,70,opt,name=node_labels_changed,json=nodeLabelsChanged,proto3" json:"node_labels_changed,omitempty"`
 	NodeAttributesChanged *NodeAttributesChanged `protobuf:"bytes,71,opt,name=node_attributes_changed,json=nodeAttributesChanged,proto3" json:"node_attributes_changed,omitempty"`
 	UsageSampled          *UsageSampled          `protobuf:"bytes,80,opt,name=usage_sampled,json=usageSampled,proto3" json:"usage_sampled,omitempty"`
+	CourseNoted           *CourseNoted           `protobuf:"bytes,90,opt,name=course_noted,json=courseNoted,proto3" json:"course_noted,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -586,6 +587,13 @@ func (x *Command) GetNodeAttributesChanged() *NodeAttributesChanged {
 func (x *Command) GetUsageSampled() *UsageSampled {
 	if x != nil {
 		return x.UsageSampled
+	}
+	return nil
+}
+
+func (x *Command) GetCourseNoted() *CourseNoted {
+	if x != nil {
+		return x.CourseNoted
 	}
 	return nil
 }
@@ -2363,7 +2371,9 @@ type Grant struct {
 	Am                  bool     `protobuf:"varint,7,opt,name=am,proto3" json:"am,omitempty"`
 	Tags                []string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty"`
 	// ms since it was asked for, plus one; 0 = unknown.
-	Waited        int64 `protobuf:"varint,9,opt,name=waited,proto3" json:"waited,omitempty"`
+	Waited int64 `protobuf:"varint,9,opt,name=waited,proto3" json:"waited,omitempty"`
+	// Places were named where it was asked for, and it is on none of these hosts. From version 11 on.
+	Far           bool `protobuf:"varint,10,opt,name=far,proto3" json:"far,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2459,6 +2469,13 @@ func (x *Grant) GetWaited() int64 {
 		return x.Waited
 	}
 	return 0
+}
+
+func (x *Grant) GetFar() bool {
+	if x != nil {
+		return x.Far
+	}
+	return false
 }
 
 type ContainersAllocated struct {
@@ -2638,11 +2655,13 @@ func (x *Completion) GetTimes() *ContainerTimes {
 
 // ms before the time of the command, plus one; 0 = unknown.
 type ContainerTimes struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Accepted      int64                  `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Localized     int64                  `protobuf:"varint,2,opt,name=localized,proto3" json:"localized,omitempty"`
-	Launched      int64                  `protobuf:"varint,3,opt,name=launched,proto3" json:"launched,omitempty"`
-	Ended         int64                  `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Accepted  int64                  `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	Localized int64                  `protobuf:"varint,2,opt,name=localized,proto3" json:"localized,omitempty"`
+	Launched  int64                  `protobuf:"varint,3,opt,name=launched,proto3" json:"launched,omitempty"`
+	Ended     int64                  `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
+	// Some of its files had to be fetched: the node didn't have them. From version 11 on.
+	Cold          bool `protobuf:"varint,5,opt,name=cold,proto3" json:"cold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2705,6 +2724,355 @@ func (x *ContainerTimes) GetEnded() int64 {
 	return 0
 }
 
+func (x *ContainerTimes) GetCold() bool {
+	if x != nil {
+		return x.Cold
+	}
+	return false
+}
+
+// How an application gets on, for its receipt. From version 11 on.
+type CourseNoted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	App   *AppRef                `protobuf:"bytes,1,opt,name=app,proto3" json:"app,omitempty"`
+	Waits []*CourseWait          `protobuf:"bytes,2,rep,name=waits,proto3" json:"waits,omitempty"`
+	Tasks []*CourseTask          `protobuf:"bytes,3,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// Tasks that are over besides, and that aren't told.
+	TasksLost     int64 `protobuf:"varint,4,opt,name=tasks_lost,json=tasksLost,proto3" json:"tasks_lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CourseNoted) Reset() {
+	*x = CourseNoted{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CourseNoted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CourseNoted) ProtoMessage() {}
+
+func (x *CourseNoted) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CourseNoted.ProtoReflect.Descriptor instead.
+func (*CourseNoted) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *CourseNoted) GetApp() *AppRef {
+	if x != nil {
+		return x.App
+	}
+	return nil
+}
+
+func (x *CourseNoted) GetWaits() []*CourseWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *CourseNoted) GetTasks() []*CourseTask {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *CourseNoted) GetTasksLost() int64 {
+	if x != nil {
+		return x.TasksLost
+	}
+	return 0
+}
+
+// From a time on, a limit holds the application's most urgent request of a priority.
+type CourseWait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In ms since 1970; in a command 0, which is its time.
+	At       int64 `protobuf:"varint,1,opt,name=at,proto3" json:"at,omitempty"`
+	Priority int32 `protobuf:"varint,2,opt,name=priority,proto3" json:"priority,omitempty"`
+	// "": none of the priority waits any more.
+	Limit string `protobuf:"bytes,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// None waited before.
+	Begins        bool `protobuf:"varint,4,opt,name=begins,proto3" json:"begins,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CourseWait) Reset() {
+	*x = CourseWait{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CourseWait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CourseWait) ProtoMessage() {}
+
+func (x *CourseWait) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CourseWait.ProtoReflect.Descriptor instead.
+func (*CourseWait) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CourseWait) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *CourseWait) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *CourseWait) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *CourseWait) GetBegins() bool {
+	if x != nil {
+		return x.Begins
+	}
+	return false
+}
+
+// A try of a task in a container, as its ApplicationMaster tells. Times are in ms since 1970.
+type CourseTask struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Attempt   int32                  `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Container int64                  `protobuf:"varint,2,opt,name=container,proto3" json:"container,omitempty"`
+	Reduce    bool                   `protobuf:"varint,3,opt,name=reduce,proto3" json:"reduce,omitempty"`
+	Index     int32                  `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
+	From      int64                  `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
+	// Of a reduce: it had its input. 0: it never had.
+	Fetched int64 `protobuf:"varint,6,opt,name=fetched,proto3" json:"fetched,omitempty"`
+	To      int64 `protobuf:"varint,7,opt,name=to,proto3" json:"to,omitempty"`
+	// 0: it succeeded; 1: it failed; 2: it was ended, as another try was faster or its slot was needed.
+	Outcome int32 `protobuf:"varint,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Another try of the task ran already.
+	Copy bool `protobuf:"varint,9,opt,name=copy,proto3" json:"copy,omitempty"`
+	// Its input was on other hosts.
+	Remote        bool `protobuf:"varint,10,opt,name=remote,proto3" json:"remote,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CourseTask) Reset() {
+	*x = CourseTask{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CourseTask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CourseTask) ProtoMessage() {}
+
+func (x *CourseTask) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CourseTask.ProtoReflect.Descriptor instead.
+func (*CourseTask) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *CourseTask) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *CourseTask) GetContainer() int64 {
+	if x != nil {
+		return x.Container
+	}
+	return 0
+}
+
+func (x *CourseTask) GetReduce() bool {
+	if x != nil {
+		return x.Reduce
+	}
+	return false
+}
+
+func (x *CourseTask) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *CourseTask) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *CourseTask) GetFetched() int64 {
+	if x != nil {
+		return x.Fetched
+	}
+	return 0
+}
+
+func (x *CourseTask) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *CourseTask) GetOutcome() int32 {
+	if x != nil {
+		return x.Outcome
+	}
+	return 0
+}
+
+func (x *CourseTask) GetCopy() bool {
+	if x != nil {
+		return x.Copy
+	}
+	return false
+}
+
+func (x *CourseTask) GetRemote() bool {
+	if x != nil {
+		return x.Remote
+	}
+	return false
+}
+
+// What is known of an application's course.
+type Course struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Waits []*CourseWait          `protobuf:"bytes,1,rep,name=waits,proto3" json:"waits,omitempty"`
+	// Between these times some are no longer known.
+	WaitsLostFrom int64         `protobuf:"varint,2,opt,name=waits_lost_from,json=waitsLostFrom,proto3" json:"waits_lost_from,omitempty"`
+	WaitsLostTo   int64         `protobuf:"varint,3,opt,name=waits_lost_to,json=waitsLostTo,proto3" json:"waits_lost_to,omitempty"`
+	Tasks         []*CourseTask `protobuf:"bytes,4,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// Those between the first and the newest ones.
+	TasksLost     int64 `protobuf:"varint,5,opt,name=tasks_lost,json=tasksLost,proto3" json:"tasks_lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Course) Reset() {
+	*x = Course{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Course) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Course) ProtoMessage() {}
+
+func (x *Course) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Course.ProtoReflect.Descriptor instead.
+func (*Course) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Course) GetWaits() []*CourseWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *Course) GetWaitsLostFrom() int64 {
+	if x != nil {
+		return x.WaitsLostFrom
+	}
+	return 0
+}
+
+func (x *Course) GetWaitsLostTo() int64 {
+	if x != nil {
+		return x.WaitsLostTo
+	}
+	return 0
+}
+
+func (x *Course) GetTasks() []*CourseTask {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *Course) GetTasksLost() int64 {
+	if x != nil {
+		return x.TasksLost
+	}
+	return 0
+}
+
 type ContainersCompleted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Completions   []*Completion          `protobuf:"bytes,1,rep,name=completions,proto3" json:"completions,omitempty"`
@@ -2714,7 +3082,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2726,7 +3094,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2739,7 +3107,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -2759,7 +3127,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2771,7 +3139,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2784,7 +3152,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -2803,7 +3171,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2815,7 +3183,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2828,7 +3196,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -2847,7 +3215,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +3227,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +3240,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2894,7 +3262,7 @@ type ContainerResized struct {
 
 func (x *ContainerResized) Reset() {
 	*x = ContainerResized{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2906,7 +3274,7 @@ func (x *ContainerResized) String() string {
 func (*ContainerResized) ProtoMessage() {}
 
 func (x *ContainerResized) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2919,7 +3287,7 @@ func (x *ContainerResized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResized.ProtoReflect.Descriptor instead.
 func (*ContainerResized) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ContainerResized) GetContainer() *ContainerRef {
@@ -2954,7 +3322,7 @@ type ContainerConfirmed struct {
 
 func (x *ContainerConfirmed) Reset() {
 	*x = ContainerConfirmed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2966,7 +3334,7 @@ func (x *ContainerConfirmed) String() string {
 func (*ContainerConfirmed) ProtoMessage() {}
 
 func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2979,7 +3347,7 @@ func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerConfirmed.ProtoReflect.Descriptor instead.
 func (*ContainerConfirmed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ContainerConfirmed) GetContainer() *ContainerRef {
@@ -3013,7 +3381,7 @@ type ContainerLevelChanged struct {
 
 func (x *ContainerLevelChanged) Reset() {
 	*x = ContainerLevelChanged{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3025,7 +3393,7 @@ func (x *ContainerLevelChanged) String() string {
 func (*ContainerLevelChanged) ProtoMessage() {}
 
 func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3038,7 +3406,7 @@ func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerLevelChanged.ProtoReflect.Descriptor instead.
 func (*ContainerLevelChanged) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ContainerLevelChanged) GetContainer() *ContainerRef {
@@ -3092,7 +3460,7 @@ type SuspensionCause struct {
 
 func (x *SuspensionCause) Reset() {
 	*x = SuspensionCause{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3472,7 @@ func (x *SuspensionCause) String() string {
 func (*SuspensionCause) ProtoMessage() {}
 
 func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3485,7 @@ func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspensionCause.ProtoReflect.Descriptor instead.
 func (*SuspensionCause) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SuspensionCause) GetQueue() string {
@@ -3166,7 +3534,7 @@ type Suspension struct {
 
 func (x *Suspension) Reset() {
 	*x = Suspension{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3178,7 +3546,7 @@ func (x *Suspension) String() string {
 func (*Suspension) ProtoMessage() {}
 
 func (x *Suspension) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3191,7 +3559,7 @@ func (x *Suspension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspension.ProtoReflect.Descriptor instead.
 func (*Suspension) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Suspension) GetCause() *SuspensionCause {
@@ -3241,7 +3609,7 @@ type SuspendedSpan struct {
 
 func (x *SuspendedSpan) Reset() {
 	*x = SuspendedSpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3253,7 +3621,7 @@ func (x *SuspendedSpan) String() string {
 func (*SuspendedSpan) ProtoMessage() {}
 
 func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3266,7 +3634,7 @@ func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendedSpan.ProtoReflect.Descriptor instead.
 func (*SuspendedSpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SuspendedSpan) GetFrom() int64 {
@@ -3305,7 +3673,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3317,7 +3685,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3330,7 +3698,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -3397,7 +3765,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3777,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3790,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -3469,7 +3837,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3849,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3862,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -3518,7 +3886,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3530,7 +3898,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3543,7 +3911,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -3584,7 +3952,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3596,7 +3964,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3609,7 +3977,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -3636,7 +4004,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +4016,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3661,7 +4029,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -3683,7 +4051,7 @@ type UsageSampled struct {
 
 func (x *UsageSampled) Reset() {
 	*x = UsageSampled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +4063,7 @@ func (x *UsageSampled) String() string {
 func (*UsageSampled) ProtoMessage() {}
 
 func (x *UsageSampled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +4076,7 @@ func (x *UsageSampled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageSampled.ProtoReflect.Descriptor instead.
 func (*UsageSampled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *UsageSampled) GetAll() bool {
@@ -3737,7 +4105,7 @@ type UsageRow struct {
 
 func (x *UsageRow) Reset() {
 	*x = UsageRow{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3749,7 +4117,7 @@ func (x *UsageRow) String() string {
 func (*UsageRow) ProtoMessage() {}
 
 func (x *UsageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3762,7 +4130,7 @@ func (x *UsageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageRow.ProtoReflect.Descriptor instead.
 func (*UsageRow) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *UsageRow) GetName() string {
@@ -3797,7 +4165,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +4177,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +4190,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -3903,7 +4271,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4283,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4296,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *History) GetState() *HistoryState {
@@ -3976,7 +4344,7 @@ type HistoryChunk struct {
 
 func (x *HistoryChunk) Reset() {
 	*x = HistoryChunk{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3988,7 +4356,7 @@ func (x *HistoryChunk) String() string {
 func (*HistoryChunk) ProtoMessage() {}
 
 func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4001,7 +4369,7 @@ func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryChunk.ProtoReflect.Descriptor instead.
 func (*HistoryChunk) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *HistoryChunk) GetFirst() int64 {
@@ -4034,7 +4402,7 @@ type HistoryState struct {
 
 func (x *HistoryState) Reset() {
 	*x = HistoryState{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4046,7 +4414,7 @@ func (x *HistoryState) String() string {
 func (*HistoryState) ProtoMessage() {}
 
 func (x *HistoryState) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4059,7 +4427,7 @@ func (x *HistoryState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryState.ProtoReflect.Descriptor instead.
 func (*HistoryState) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *HistoryState) GetLast() int64 {
@@ -4129,7 +4497,7 @@ type HistorySpan struct {
 
 func (x *HistorySpan) Reset() {
 	*x = HistorySpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4141,7 +4509,7 @@ func (x *HistorySpan) String() string {
 func (*HistorySpan) ProtoMessage() {}
 
 func (x *HistorySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,7 +4522,7 @@ func (x *HistorySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistorySpan.ProtoReflect.Descriptor instead.
 func (*HistorySpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *HistorySpan) GetFrom() int64 {
@@ -4183,7 +4551,7 @@ type HistorySums struct {
 
 func (x *HistorySums) Reset() {
 	*x = HistorySums{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4195,7 +4563,7 @@ func (x *HistorySums) String() string {
 func (*HistorySums) ProtoMessage() {}
 
 func (x *HistorySums) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4208,7 +4576,7 @@ func (x *HistorySums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistorySums.ProtoReflect.Descriptor instead.
 func (*HistorySums) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *HistorySums) GetName() string {
@@ -4249,7 +4617,7 @@ type CreatedQueues struct {
 
 func (x *CreatedQueues) Reset() {
 	*x = CreatedQueues{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4261,7 +4629,7 @@ func (x *CreatedQueues) String() string {
 func (*CreatedQueues) ProtoMessage() {}
 
 func (x *CreatedQueues) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4274,7 +4642,7 @@ func (x *CreatedQueues) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedQueues.ProtoReflect.Descriptor instead.
 func (*CreatedQueues) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *CreatedQueues) GetQueues() []*CreatedQueue {
@@ -4296,7 +4664,7 @@ type NodeLabels struct {
 
 func (x *NodeLabels) Reset() {
 	*x = NodeLabels{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +4676,7 @@ func (x *NodeLabels) String() string {
 func (*NodeLabels) ProtoMessage() {}
 
 func (x *NodeLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4321,7 +4689,7 @@ func (x *NodeLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabels.ProtoReflect.Descriptor instead.
 func (*NodeLabels) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *NodeLabels) GetLabels() []*NodeLabel {
@@ -4356,7 +4724,7 @@ type IssuedIds struct {
 
 func (x *IssuedIds) Reset() {
 	*x = IssuedIds{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4368,7 +4736,7 @@ func (x *IssuedIds) String() string {
 func (*IssuedIds) ProtoMessage() {}
 
 func (x *IssuedIds) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4381,7 +4749,7 @@ func (x *IssuedIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedIds.ProtoReflect.Descriptor instead.
 func (*IssuedIds) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *IssuedIds) GetUser() string {
@@ -4427,7 +4795,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4439,7 +4807,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4452,7 +4820,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -4577,7 +4945,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4589,7 +4957,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4602,7 +4970,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{65}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -4632,7 +5000,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4644,7 +5012,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4657,7 +5025,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -4717,13 +5085,14 @@ type Application struct {
 	// The first containers that have ended and were reported, and the number of the others.
 	Past          []*Container `protobuf:"bytes,16,rep,name=past,proto3" json:"past,omitempty"`
 	PastMore      int64        `protobuf:"varint,17,opt,name=past_more,json=pastMore,proto3" json:"past_more,omitempty"`
+	Course        *Course      `protobuf:"bytes,19,opt,name=course,proto3" json:"course,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4735,7 +5104,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4748,7 +5117,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{67}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -4877,6 +5246,13 @@ func (x *Application) GetPastMore() int64 {
 	return 0
 }
 
+func (x *Application) GetCourse() *Course {
+	if x != nil {
+		return x.Course
+	}
+	return nil
+}
+
 type Attempt struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attempt       int32                  `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -4902,7 +5278,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[68]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4914,7 +5290,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[68]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4927,7 +5303,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{68}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -5073,15 +5449,17 @@ type Container struct {
 	Confirmed    *Amounts `protobuf:"bytes,22,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
 	LevelVersion int32    `protobuf:"varint,23,opt,name=level_version,json=levelVersion,proto3" json:"level_version,omitempty"`
 	// Where it isn't what the container claims.
-	Held          *Amounts    `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
-	Suspension    *Suspension `protobuf:"bytes,25,opt,name=suspension,proto3" json:"suspension,omitempty"`
+	Held       *Amounts    `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
+	Suspension *Suspension `protobuf:"bytes,25,opt,name=suspension,proto3" json:"suspension,omitempty"`
+	// As in ContainerTimes.
+	Cold          bool `protobuf:"varint,26,opt,name=cold,proto3" json:"cold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[69]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5471,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[69]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5484,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{69}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -5242,6 +5620,13 @@ func (x *Container) GetSuspension() *Suspension {
 	return nil
 }
 
+func (x *Container) GetCold() bool {
+	if x != nil {
+		return x.Cold
+	}
+	return false
+}
+
 type Node struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	Registered           *NodeRegistered        `protobuf:"bytes,1,opt,name=registered,proto3" json:"registered,omitempty"`
@@ -5255,7 +5640,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[70]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5267,7 +5652,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[70]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5280,7 +5665,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{70}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -5329,7 +5714,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
 	"leadership\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\x98\x16\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\xd7\x16\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -5368,7 +5753,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x0equeues_changed\x18= \x01(\v2\x1c.heddle.ledger.QueuesChangedR\rqueuesChanged\x12P\n" +
 	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\x12\\\n" +
 	"\x17node_attributes_changed\x18G \x01(\v2$.heddle.ledger.NodeAttributesChangedR\x15nodeAttributesChanged\x12@\n" +
-	"\rusage_sampled\x18P \x01(\v2\x1b.heddle.ledger.UsageSampledR\fusageSampled\"6\n" +
+	"\rusage_sampled\x18P \x01(\v2\x1b.heddle.ledger.UsageSampledR\fusageSampled\x12=\n" +
+	"\fcourse_noted\x18Z \x01(\v2\x1a.heddle.ledger.CourseNotedR\vcourseNoted\"6\n" +
 	"\x06AppRef\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x05R\x02id\"O\n" +
@@ -5493,7 +5879,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\vexit_status\x18\x04 \x01(\x05R\n" +
 	"exitStatus\x12\x18\n" +
 	"\aexcused\x18\x05 \x01(\bR\aexcused\x12'\n" +
-	"\x0fkeep_containers\x18\x06 \x01(\bR\x0ekeepContainers\"\xaa\x02\n" +
+	"\x0fkeep_containers\x18\x06 \x01(\bR\x0ekeepContainers\"\xbc\x02\n" +
 	"\x05Grant\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12*\n" +
 	"\x04node\x18\x02 \x01(\v2\x16.heddle.ledger.NodeRefR\x04node\x122\n" +
@@ -5503,7 +5889,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x0eexecution_type\x18\x06 \x01(\x05R\rexecutionType\x12\x0e\n" +
 	"\x02am\x18\a \x01(\bR\x02am\x12\x12\n" +
 	"\x04tags\x18\b \x03(\tR\x04tags\x12\x16\n" +
-	"\x06waited\x18\t \x01(\x03R\x06waited\"x\n" +
+	"\x06waited\x18\t \x01(\x03R\x06waited\x12\x10\n" +
+	"\x03far\x18\n" +
+	" \x01(\bR\x03far\"x\n" +
 	"\x13ContainersAllocated\x123\n" +
 	"\aattempt\x18\x01 \x01(\v2\x19.heddle.ledger.AttemptRefR\aattempt\x12,\n" +
 	"\x06grants\x18\x02 \x03(\v2\x14.heddle.ledger.GrantR\x06grants\"P\n" +
@@ -5520,12 +5908,45 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"unreported\x18\x04 \x01(\bR\n" +
 	"unreported\x123\n" +
-	"\x05times\x18\x05 \x01(\v2\x1d.heddle.ledger.ContainerTimesR\x05times\"|\n" +
+	"\x05times\x18\x05 \x01(\v2\x1d.heddle.ledger.ContainerTimesR\x05times\"\x90\x01\n" +
 	"\x0eContainerTimes\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x1c\n" +
 	"\tlocalized\x18\x02 \x01(\x03R\tlocalized\x12\x1a\n" +
 	"\blaunched\x18\x03 \x01(\x03R\blaunched\x12\x14\n" +
-	"\x05ended\x18\x04 \x01(\x03R\x05ended\"R\n" +
+	"\x05ended\x18\x04 \x01(\x03R\x05ended\x12\x12\n" +
+	"\x04cold\x18\x05 \x01(\bR\x04cold\"\xb7\x01\n" +
+	"\vCourseNoted\x12'\n" +
+	"\x03app\x18\x01 \x01(\v2\x15.heddle.ledger.AppRefR\x03app\x12/\n" +
+	"\x05waits\x18\x02 \x03(\v2\x19.heddle.ledger.CourseWaitR\x05waits\x12/\n" +
+	"\x05tasks\x18\x03 \x03(\v2\x19.heddle.ledger.CourseTaskR\x05tasks\x12\x1d\n" +
+	"\n" +
+	"tasks_lost\x18\x04 \x01(\x03R\ttasksLost\"f\n" +
+	"\n" +
+	"CourseWait\x12\x0e\n" +
+	"\x02at\x18\x01 \x01(\x03R\x02at\x12\x1a\n" +
+	"\bpriority\x18\x02 \x01(\x05R\bpriority\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\tR\x05limit\x12\x16\n" +
+	"\x06begins\x18\x04 \x01(\bR\x06begins\"\xf6\x01\n" +
+	"\n" +
+	"CourseTask\x12\x18\n" +
+	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12\x1c\n" +
+	"\tcontainer\x18\x02 \x01(\x03R\tcontainer\x12\x16\n" +
+	"\x06reduce\x18\x03 \x01(\bR\x06reduce\x12\x14\n" +
+	"\x05index\x18\x04 \x01(\x05R\x05index\x12\x12\n" +
+	"\x04from\x18\x05 \x01(\x03R\x04from\x12\x18\n" +
+	"\afetched\x18\x06 \x01(\x03R\afetched\x12\x0e\n" +
+	"\x02to\x18\a \x01(\x03R\x02to\x12\x18\n" +
+	"\aoutcome\x18\b \x01(\x05R\aoutcome\x12\x12\n" +
+	"\x04copy\x18\t \x01(\bR\x04copy\x12\x16\n" +
+	"\x06remote\x18\n" +
+	" \x01(\bR\x06remote\"\xd5\x01\n" +
+	"\x06Course\x12/\n" +
+	"\x05waits\x18\x01 \x03(\v2\x19.heddle.ledger.CourseWaitR\x05waits\x12&\n" +
+	"\x0fwaits_lost_from\x18\x02 \x01(\x03R\rwaitsLostFrom\x12\"\n" +
+	"\rwaits_lost_to\x18\x03 \x01(\x03R\vwaitsLostTo\x12/\n" +
+	"\x05tasks\x18\x04 \x03(\v2\x19.heddle.ledger.CourseTaskR\x05tasks\x12\x1d\n" +
+	"\n" +
+	"tasks_lost\x18\x05 \x01(\x03R\ttasksLost\"R\n" +
 	"\x13ContainersCompleted\x12;\n" +
 	"\vcompletions\x18\x01 \x03(\v2\x19.heddle.ledger.CompletionR\vcompletions\"Q\n" +
 	"\x12ContainersReported\x12;\n" +
@@ -5692,7 +6113,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05Place\x12\v\n" +
 	"\aCURRENT\x10\x00\x12\f\n" +
 	"\bPREVIOUS\x10\x01\x12\b\n" +
-	"\x04NEXT\x10\x02\"\xe5\x05\n" +
+	"\x04NEXT\x10\x02\"\x94\x06\n" +
 	"\vApplication\x12A\n" +
 	"\tsubmitted\x18\x01 \x01(\v2#.heddle.ledger.ApplicationSubmittedR\tsubmitted\x12\x1f\n" +
 	"\vsubmit_time\x18\x02 \x01(\x03R\n" +
@@ -5717,7 +6138,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\rpreempted_ams\x18\x0f \x01(\x03R\fpreemptedAms\x12\x1c\n" +
 	"\tpreempted\x18\x12 \x03(\x03R\tpreempted\x12,\n" +
 	"\x04past\x18\x10 \x03(\v2\x18.heddle.ledger.ContainerR\x04past\x12\x1b\n" +
-	"\tpast_more\x18\x11 \x01(\x03R\bpastMore\"\xb2\x04\n" +
+	"\tpast_more\x18\x11 \x01(\x03R\bpastMore\x12-\n" +
+	"\x06course\x18\x13 \x01(\v2\x15.heddle.ledger.CourseR\x06course\"\xb2\x04\n" +
 	"\aAttempt\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\x05R\x05state\x12\x1d\n" +
@@ -5740,7 +6162,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aexcused\x18\x0e \x01(\bR\aexcused\x12!\n" +
 	"\ffinal_status\x18\x0f \x01(\x05R\vfinalStatus\x12#\n" +
 	"\rlast_sequence\x18\x10 \x01(\x03R\flastSequence\x12#\n" +
-	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\x8c\x05\n" +
+	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xa0\x05\n" +
 	"\tContainer\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12*\n" +
 	"\x05grant\x18\x02 \x01(\v2\x14.heddle.ledger.GrantR\x05grant\x12\x1c\n" +
@@ -5764,7 +6186,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04held\x18\x18 \x01(\v2\x16.heddle.ledger.AmountsR\x04held\x129\n" +
 	"\n" +
 	"suspension\x18\x19 \x01(\v2\x19.heddle.ledger.SuspensionR\n" +
-	"suspension\"\xda\x01\n" +
+	"suspension\x12\x12\n" +
+	"\x04cold\x18\x1a \x01(\bR\x04cold\"\xda\x01\n" +
 	"\x04Node\x12=\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\n" +
@@ -5803,7 +6226,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -5845,42 +6268,46 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*ContainersRunning)(nil),               // 37: heddle.ledger.ContainersRunning
 	(*Completion)(nil),                      // 38: heddle.ledger.Completion
 	(*ContainerTimes)(nil),                  // 39: heddle.ledger.ContainerTimes
-	(*ContainersCompleted)(nil),             // 40: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 41: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 42: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 43: heddle.ledger.ContainersResumed
-	(*ContainerResized)(nil),                // 44: heddle.ledger.ContainerResized
-	(*ContainerConfirmed)(nil),              // 45: heddle.ledger.ContainerConfirmed
-	(*ContainerLevelChanged)(nil),           // 46: heddle.ledger.ContainerLevelChanged
-	(*SuspensionCause)(nil),                 // 47: heddle.ledger.SuspensionCause
-	(*Suspension)(nil),                      // 48: heddle.ledger.Suspension
-	(*SuspendedSpan)(nil),                   // 49: heddle.ledger.SuspendedSpan
-	(*NodeRegistered)(nil),                  // 50: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 51: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 52: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 53: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 54: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 55: heddle.ledger.DelegationsEnded
-	(*UsageSampled)(nil),                    // 56: heddle.ledger.UsageSampled
-	(*UsageRow)(nil),                        // 57: heddle.ledger.UsageRow
-	(*SnapshotRecord)(nil),                  // 58: heddle.ledger.SnapshotRecord
-	(*History)(nil),                         // 59: heddle.ledger.History
-	(*HistoryChunk)(nil),                    // 60: heddle.ledger.HistoryChunk
-	(*HistoryState)(nil),                    // 61: heddle.ledger.HistoryState
-	(*HistorySpan)(nil),                     // 62: heddle.ledger.HistorySpan
-	(*HistorySums)(nil),                     // 63: heddle.ledger.HistorySums
-	(*CreatedQueues)(nil),                   // 64: heddle.ledger.CreatedQueues
-	(*NodeLabels)(nil),                      // 65: heddle.ledger.NodeLabels
-	(*IssuedIds)(nil),                       // 66: heddle.ledger.IssuedIds
-	(*Cluster)(nil),                         // 67: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 68: heddle.ledger.StateCount
-	(*Key)(nil),                             // 69: heddle.ledger.Key
-	(*Application)(nil),                     // 70: heddle.ledger.Application
-	(*Attempt)(nil),                         // 71: heddle.ledger.Attempt
-	(*Container)(nil),                       // 72: heddle.ledger.Container
-	(*Node)(nil),                            // 73: heddle.ledger.Node
-	nil,                                     // 74: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 75: heddle.yarn.ApplicationSubmissionContext
+	(*CourseNoted)(nil),                     // 40: heddle.ledger.CourseNoted
+	(*CourseWait)(nil),                      // 41: heddle.ledger.CourseWait
+	(*CourseTask)(nil),                      // 42: heddle.ledger.CourseTask
+	(*Course)(nil),                          // 43: heddle.ledger.Course
+	(*ContainersCompleted)(nil),             // 44: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 45: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 46: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 47: heddle.ledger.ContainersResumed
+	(*ContainerResized)(nil),                // 48: heddle.ledger.ContainerResized
+	(*ContainerConfirmed)(nil),              // 49: heddle.ledger.ContainerConfirmed
+	(*ContainerLevelChanged)(nil),           // 50: heddle.ledger.ContainerLevelChanged
+	(*SuspensionCause)(nil),                 // 51: heddle.ledger.SuspensionCause
+	(*Suspension)(nil),                      // 52: heddle.ledger.Suspension
+	(*SuspendedSpan)(nil),                   // 53: heddle.ledger.SuspendedSpan
+	(*NodeRegistered)(nil),                  // 54: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 55: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 56: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 57: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 58: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 59: heddle.ledger.DelegationsEnded
+	(*UsageSampled)(nil),                    // 60: heddle.ledger.UsageSampled
+	(*UsageRow)(nil),                        // 61: heddle.ledger.UsageRow
+	(*SnapshotRecord)(nil),                  // 62: heddle.ledger.SnapshotRecord
+	(*History)(nil),                         // 63: heddle.ledger.History
+	(*HistoryChunk)(nil),                    // 64: heddle.ledger.HistoryChunk
+	(*HistoryState)(nil),                    // 65: heddle.ledger.HistoryState
+	(*HistorySpan)(nil),                     // 66: heddle.ledger.HistorySpan
+	(*HistorySums)(nil),                     // 67: heddle.ledger.HistorySums
+	(*CreatedQueues)(nil),                   // 68: heddle.ledger.CreatedQueues
+	(*NodeLabels)(nil),                      // 69: heddle.ledger.NodeLabels
+	(*IssuedIds)(nil),                       // 70: heddle.ledger.IssuedIds
+	(*Cluster)(nil),                         // 71: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 72: heddle.ledger.StateCount
+	(*Key)(nil),                             // 73: heddle.ledger.Key
+	(*Application)(nil),                     // 74: heddle.ledger.Application
+	(*Attempt)(nil),                         // 75: heddle.ledger.Attempt
+	(*Container)(nil),                       // 76: heddle.ledger.Container
+	(*Node)(nil),                            // 77: heddle.ledger.Node
+	nil,                                     // 78: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 79: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	4,   // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
@@ -5902,113 +6329,120 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	34,  // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
 	36,  // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
 	37,  // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	40,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	41,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	42,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	43,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	44,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
-	45,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
-	46,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
-	50,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	51,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	52,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	53,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	54,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	55,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	44,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	45,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	46,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	47,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	48,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
+	49,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
+	50,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
+	54,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	55,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	56,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	57,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	58,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	59,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
 	16,  // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
 	17,  // 33: heddle.ledger.Command.queues_changed:type_name -> heddle.ledger.QueuesChanged
 	10,  // 34: heddle.ledger.Command.node_labels_changed:type_name -> heddle.ledger.NodeLabelsChanged
 	11,  // 35: heddle.ledger.Command.node_attributes_changed:type_name -> heddle.ledger.NodeAttributesChanged
-	56,  // 36: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
-	5,   // 37: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	6,   // 38: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	14,  // 39: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
-	15,  // 40: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
-	12,  // 41: heddle.ledger.NodeAttributesChanged.hosts:type_name -> heddle.ledger.HostAttributes
-	13,  // 42: heddle.ledger.HostAttributes.attributes:type_name -> heddle.ledger.NodeAttribute
-	8,   // 43: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
-	74,  // 44: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	18,  // 45: heddle.ledger.QueuesChanged.created:type_name -> heddle.ledger.CreatedQueue
-	0,   // 46: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,   // 47: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	5,   // 48: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	75,  // 49: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	9,   // 50: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	5,   // 51: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	5,   // 52: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	5,   // 53: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	6,   // 54: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 55: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 56: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 57: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 58: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	8,   // 59: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	9,   // 60: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	6,   // 61: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	35,  // 62: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	7,   // 63: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 64: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	39,  // 65: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	38,  // 66: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	7,   // 67: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 68: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 69: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 70: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 71: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	7,   // 72: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 73: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
-	7,   // 74: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
-	1,   // 75: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
-	9,   // 76: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
-	47,  // 77: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
-	5,   // 78: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
-	47,  // 79: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
-	49,  // 80: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
-	47,  // 81: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
-	8,   // 82: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	9,   // 83: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	8,   // 84: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	9,   // 85: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	8,   // 86: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	57,  // 87: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
-	67,  // 88: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	70,  // 89: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	73,  // 90: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	53,  // 91: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	66,  // 92: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
-	65,  // 93: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
-	59,  // 94: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
-	12,  // 95: heddle.ledger.SnapshotRecord.host_attributes:type_name -> heddle.ledger.HostAttributes
-	64,  // 96: heddle.ledger.SnapshotRecord.created_queues:type_name -> heddle.ledger.CreatedQueues
-	61,  // 97: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
-	60,  // 98: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
-	62,  // 99: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
-	62,  // 100: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
-	63,  // 101: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
-	18,  // 102: heddle.ledger.CreatedQueues.queues:type_name -> heddle.ledger.CreatedQueue
-	14,  // 103: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
-	15,  // 104: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
-	69,  // 105: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	68,  // 106: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	16,  // 107: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,   // 108: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,   // 109: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	26,  // 110: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	71,  // 111: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	72,  // 112: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	72,  // 113: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,   // 114: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	35,  // 115: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,   // 116: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,   // 117: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,   // 118: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	48,  // 119: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
-	50,  // 120: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	121, // [121:121] is the sub-list for method output_type
-	121, // [121:121] is the sub-list for method input_type
-	121, // [121:121] is the sub-list for extension type_name
-	121, // [121:121] is the sub-list for extension extendee
-	0,   // [0:121] is the sub-list for field type_name
+	60,  // 36: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
+	40,  // 37: heddle.ledger.Command.course_noted:type_name -> heddle.ledger.CourseNoted
+	5,   // 38: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	6,   // 39: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	14,  // 40: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
+	15,  // 41: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
+	12,  // 42: heddle.ledger.NodeAttributesChanged.hosts:type_name -> heddle.ledger.HostAttributes
+	13,  // 43: heddle.ledger.HostAttributes.attributes:type_name -> heddle.ledger.NodeAttribute
+	8,   // 44: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
+	78,  // 45: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	18,  // 46: heddle.ledger.QueuesChanged.created:type_name -> heddle.ledger.CreatedQueue
+	0,   // 47: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,   // 48: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	5,   // 49: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	79,  // 50: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	9,   // 51: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	5,   // 52: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	5,   // 53: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	5,   // 54: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	6,   // 55: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 56: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 57: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 58: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 59: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	8,   // 60: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	9,   // 61: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	6,   // 62: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	35,  // 63: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	7,   // 64: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 65: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	39,  // 66: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	5,   // 67: heddle.ledger.CourseNoted.app:type_name -> heddle.ledger.AppRef
+	41,  // 68: heddle.ledger.CourseNoted.waits:type_name -> heddle.ledger.CourseWait
+	42,  // 69: heddle.ledger.CourseNoted.tasks:type_name -> heddle.ledger.CourseTask
+	41,  // 70: heddle.ledger.Course.waits:type_name -> heddle.ledger.CourseWait
+	42,  // 71: heddle.ledger.Course.tasks:type_name -> heddle.ledger.CourseTask
+	38,  // 72: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	7,   // 73: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 74: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 75: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 76: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 77: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	7,   // 78: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 79: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,   // 80: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
+	1,   // 81: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
+	9,   // 82: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
+	51,  // 83: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
+	5,   // 84: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
+	51,  // 85: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
+	53,  // 86: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
+	51,  // 87: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
+	8,   // 88: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,   // 89: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,   // 90: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,   // 91: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,   // 92: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	61,  // 93: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
+	71,  // 94: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	74,  // 95: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	77,  // 96: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	57,  // 97: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	70,  // 98: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
+	69,  // 99: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
+	63,  // 100: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
+	12,  // 101: heddle.ledger.SnapshotRecord.host_attributes:type_name -> heddle.ledger.HostAttributes
+	68,  // 102: heddle.ledger.SnapshotRecord.created_queues:type_name -> heddle.ledger.CreatedQueues
+	65,  // 103: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
+	64,  // 104: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
+	66,  // 105: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
+	66,  // 106: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
+	67,  // 107: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
+	18,  // 108: heddle.ledger.CreatedQueues.queues:type_name -> heddle.ledger.CreatedQueue
+	14,  // 109: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
+	15,  // 110: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
+	73,  // 111: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	72,  // 112: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	16,  // 113: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,   // 114: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,   // 115: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	26,  // 116: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	75,  // 117: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	76,  // 118: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	76,  // 119: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	43,  // 120: heddle.ledger.Application.course:type_name -> heddle.ledger.Course
+	8,   // 121: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	35,  // 122: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,   // 123: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,   // 124: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,   // 125: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	52,  // 126: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	54,  // 127: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	128, // [128:128] is the sub-list for method output_type
+	128, // [128:128] is the sub-list for method input_type
+	128, // [128:128] is the sub-list for extension type_name
+	128, // [128:128] is the sub-list for extension extendee
+	0,   // [0:128] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -6017,14 +6451,14 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 		return
 	}
 	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   72,
+			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,5 +1,16 @@
 package ledgerpb
 
+// For returns what of the times a ledger of a version can hold.
+func (t *ContainerTimes) For(version int32) *ContainerTimes {
+	if t == nil || !t.Cold || version >= coldVersion {
+		return t
+	}
+	return &ContainerTimes{Accepted: t.Accepted, Localized: t.Localized, Launched: t.Launched, Ended: t.Ended}
+}
+
+// coldVersion is the first version of the ledger with ContainerTimes.Cold (ledger.CourseVersion).
+const coldVersion = 11
+
 // NewContainerTimes returns the ledger's form of a node's report. Each argument is ms ago, or negative if unknown.
 func NewContainerTimes(accepted, localized, launched, ended int64) *ContainerTimes {
 	return &ContainerTimes{Accepted: plusOne(accepted), Localized: plusOne(localized), Launched: plusOne(launched), Ended: plusOne(ended)}

@@ -51,6 +51,7 @@ var inventory = map[protoreflect.Name]string{
 	"node_labels_changed":     "labels of nodes",
 	"usage_sampled":           "history of use",
 	"node_attributes_changed": "attributes of nodes",
+	"course_noted":            "what receipts need of an application",
 }
 
 // Whoever adds a kind of command says here, and to administrators, what bounds that which it leaves behind.

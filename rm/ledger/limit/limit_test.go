@@ -95,6 +95,7 @@ var limits = map[protoreflect.FullName]int{
 	"heddle.ledger.HostAttributes.host":            MaxName,
 	"heddle.ledger.NodeAttribute.name":             MaxLabel,
 	"heddle.ledger.NodeAttribute.value":            MaxLabel,
+	"heddle.ledger.CourseWait.limit":               MaxName,
 }
 
 // stringsIn calls f with every string in a message and in the ledger's own that are in it.

@@ -107,6 +107,10 @@ func Clean(c *ledgerpb.Command) {
 		for _, h := range c.NodeAttributesChanged.GetHosts() {
 			cleanAttributes(h)
 		}
+	case c.CourseNoted != nil:
+		for _, w := range c.CourseNoted.GetWaits() {
+			w.Limit = Head(w.GetLimit(), MaxName)
+		}
 	default:
 		cleanApplication(c)
 	}

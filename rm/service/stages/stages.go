@@ -8,6 +8,8 @@ import (
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/speed"
 	"heddle/rm/leader/swap"
+	"heddle/rm/leader/tries"
+	"heddle/rm/ledger/course"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
@@ -41,6 +43,26 @@ func ReportFrom(m *pb.StageReport) *leader.StageReport {
 			ToRead: m.GetToRead(), ToMake: m.GetToMake(), Ended: m.GetEnded(), Beta: m.GetBeta(),
 		},
 	}
+}
+
+// TriesFrom returns what such an ApplicationMaster tells of tries of tasks: the newest, if they are too many.
+func TriesFrom(list []*pb.TaskTry) []tries.Told {
+	list = list[max(0, len(list)-tries.MaxPerCall):]
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]tries.Told, len(list))
+	for i, m := range list {
+		t := course.Task{
+			Container: m.GetContainer(), Reduce: m.GetType() == pb.TaskType_TASK_REDUCE, Index: m.GetIndex(), From: m.GetFrom(), To: m.GetTo(), Fetched: tries.Never,
+			Outcome: course.Outcome(m.GetOutcome()), Copy: m.GetCopy(), Remote: m.GetRemote(),
+		}
+		if m.HasFetched() {
+			t.Fetched = m.GetFetched()
+		}
+		out[i].Task = t
+	}
+	return out
 }
 
 // PerformanceFrom returns how long tasks took on nodes, as such an ApplicationMaster tells.

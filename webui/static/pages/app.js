@@ -44,13 +44,13 @@ function spent(receipt) {
   const parts = list(receipt?.part);
   const whom = (s) => (s.queue ? ` for queue ${s.queue}` : s.user ? ` by user ${s.user}` : ''); // what holds a wait is said above
   return parts.length === 0 ? null : [el('h2', {}, 'Where its time went'), table([
-    { head: 'Step', cell: (p) => p.kind },
+    { head: 'Step', cell: (p) => words(p.kind + (p.detail ? ` (${p.detail})` : '')) },
     { head: 'Time', num: true, cell: (p) => `${(p.ms / 1000).toFixed(1)} s` },
     { head: 'Share', wide: true, cell: (p) => bar(100 * p.ms / Math.max(1, receipt.totalMs)) },
   ], parts, ''), el('details', {}, el('summary', {}, 'Step by step'), table([
     { head: 'From', num: true, cell: (s) => `${((s.from - receipt.from) / 1000).toFixed(1)} s` },
     { head: 'To', num: true, cell: (s) => `${((s.to - receipt.from) / 1000).toFixed(1)} s` },
-    { head: 'Step', cell: (s) => words(s.kind + whom(s)) },
+    { head: 'Step', cell: (s) => words(s.kind + (whom(s) || (s.detail ? ` (${s.detail})` : ''))) },
     { head: 'Container', cell: (s) => s.containerId ?? '' },
     { head: 'Node', wide: true, cell: (s) => s.nodeId ?? '' },
   ], list(receipt.step), ''))];

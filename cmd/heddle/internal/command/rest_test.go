@@ -256,8 +256,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			{"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","applicationMaster":false,"priority":20,"granted":1795284940700,"live":true,"exitStatus":-1000,
 			"suspended":[{"from":1795284941900,"to":1795284944900,"queue":"root.short"},{"from":1795284945900,"user":"ann"}]}],"containersForgotten":3}}`),
 		"GET /ws/v1/heddle/apps/application_1_0002/receipt": say(200, jsonType, `{"receipt":{"applicationId":"application_1_0002","state":"FINISHED","finalStatus":"SUCCEEDED",
-			"from":1795284934900,"to":1795284944900,"totalMs":10000,"part":[{"kind":"work","ms":7500},{"kind":"suspended","ms":2500}],"step":[
-			{"kind":"suspended","from":1795284934900,"to":1795284937400,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","queue":"root.prod"},
+			"from":1795284934900,"to":1795284944900,"totalMs":10000,"part":[{"kind":"work","ms":7500},{"kind":"suspended","detail":"root.prod","ms":2500}],"copiesWon":2,"copiesLost":1,"overtakenMs":3500,"tasksForgotten":5,"step":[
+			{"kind":"suspended","from":1795284934900,"to":1795284937400,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","queue":"root.prod","detail":"root.prod"},
 			{"kind":"work","from":1795284937400,"to":1795284944900,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041"}],"containersForgotten":7}}`),
 		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"oneDisk":true,"warning":"rm3 is behind by 1234: acknowledged work is on one disk only","member":[
 			{"id":"witness","raftAddress":"h9:8034","webAddress":"","leader":false,"self":false,"voter":true,"witness":true,"reachable":true,"behind":0,"version":"0.9"},
@@ -301,10 +301,11 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"  container_1_0002_01_000002  from 7.000 to 10.000  for queue root.short\n" +
 			"  container_1_0002_01_000002  from 11.000 to -  by user ann\n" +
 			"and 3 more, whose times are no longer known\n"},
-		{"app -receipt application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED. Its 10.000 s went to:\n  work       7.500 s  75 %\n  suspended  2.500 s  25 %\n" +
+		{"app -receipt application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED. Its 10.000 s went to:\n  work                   7.500 s  75 %\n  suspended (root.prod)  2.500 s  25 %\n" +
 			"\nStep by step, in seconds since it was submitted:\n" +
 			"  0.000  2.500   suspended for queue root.prod  container_1_0002_01_000002  n2:8041\n" +
 			"  2.500  10.000  work                           container_1_0002_01_000002  n2:8041\n" +
+			"\nCopies of tasks: 2 were faster, 1 were not; 3.500 s went to tries that others overtook\n5 tasks between the first and the newest are no longer known\n" +
 			"7 containers between the first and the newest are no longer known\n"},
 		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},
