@@ -61,6 +61,7 @@ func (w *oneNode) ask(user, method, path, body string) (int, string) {
 		w.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/plain, text/csv")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		w.Fatal(err)
