@@ -226,7 +226,7 @@ func TestConfCheckSaysWhatDaemonsDo(t *testing.T) {
 // A ResourceManager refused settings that concern nodes alone, or nobody here; and a default file system that no node can use passed.
 func TestADaemonRefusesWhatConcernsIt(t *testing.T) {
 	for _, x := range []struct {
-		set    string
+		set    string // with | between settings
 		role   conf.Role
 		says   string // once; of the daemon that refuses, or of the warning
 		starts bool
@@ -238,10 +238,10 @@ func TestADaemonRefusesWhatConcernsIt(t *testing.T) {
 		{"fs.defaultFS=s3a://bucket", conf.NodeManager, "fs.defaultFS = ", false},
 		{"fs.defaultFS=viewfs://all/", conf.NodeManager, "fs.defaultFS = ", false},
 		{"fs.defaultFS=hdfs:///", conf.NodeManager, "fs.defaultFS = ", false},
-		{"yarn.nodemanager.remote-app-log-dir=s3a://bucket/logs", conf.NodeManager, "others by Java", false},
+		{"yarn.nodemanager.remote-app-log-dir=s3a://bucket/logs|yarn.log-aggregation-enable=true", conf.NodeManager, "others by Java", false},
 		{"fs.defaultFS=s3a://bucket", conf.ResourceManager, "can't reach paths", true},
 	} {
-		dir := fault{set: []string{x.set}}.folder(t)
+		dir := fault{set: strings.Split(x.set, "|")}.folder(t)
 		_, _, report := verdict.Of(conf.Options{Dir: dir, Overrides: []string{"heddle.log.level=error"}}, x.role, "")
 		err := daemon(dir, x.role)
 		if (err == nil) != x.starts {
