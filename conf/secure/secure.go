@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/jcmturner/gokrb5/v8/config"
 
@@ -66,44 +65,41 @@ func (a *Account) Acceptor() *kerberos.Acceptor {
 func (a *Account) Login() (*login.Login, error) {
 	l, err := login.FromKeytab(a.Krb5, a.Keytab, a.Principal)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the KDC of krb5.conf must be up and know the account; its clock and this one's may differ by %v)", err, a.Krb5.LibDefaults.Clockskew)
+		return nil, a.hint(err)
 	}
 	return l, nil
 }
 
+// hint says of an error at the KDC what must hold there.
+func (a *Account) hint(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w (the KDC of krb5.conf must be up and know the account; its clock and this one's may differ by %v)", err, a.Krb5.LibDefaults.Clockskew)
+}
+
 // Late returns tickets of the account, which logs in when the first one is needed. So a KDC that is away keeps no daemon from starting.
-func (a *Account) Late() *Late { return &Late{account: a} }
+func (a *Account) Late() *Late {
+	return &Late{account: a, login: sync.OnceValues(func() (*login.Login, error) { return login.Later(a.Krb5, a.Keytab, a.Principal) })}
+}
 
 // Late is a login that begins when it is needed. It is safe for concurrent use.
 type Late struct {
 	account *Account
-	mu      sync.Mutex
-	login   *login.Login
-	tried   time.Time
-	err     error
+	login   func() (*login.Login, error)
 }
 
 // Principal returns the account's full name.
 func (l *Late) Principal() string { return l.account.Principal }
 
-// latePause is the time between two attempts to log in.
-const latePause = 10 * time.Second
-
 // Ticket implements ipc.Tickets.
 func (l *Late) Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.login == nil {
-		if time.Since(l.tried) < latePause {
-			return kerberos.Ticket{}, l.err
-		}
-		l.tried = time.Now()
-		if l.login, l.err = l.account.Login(); l.err != nil {
-			l.login = nil
-			return kerberos.Ticket{}, l.err
-		}
+	in, err := l.login()
+	if err != nil {
+		return kerberos.Ticket{}, err
 	}
-	return l.login.Ticket(ctx, service, host)
+	t, err := in.Ticket(ctx, service, host)
+	return t, l.account.hint(err)
 }
 
 // ResourceManager returns the account of the ResourceManager with an id. _HOST in it is the host of the address at which clients find it.

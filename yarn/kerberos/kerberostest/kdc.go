@@ -21,6 +21,7 @@ type KDC struct {
 	Dir   string
 	// Conf is its krb5.conf.
 	Conf string
+	addr string
 	log  bytes.Buffer
 }
 
@@ -33,6 +34,7 @@ func StartKDC(t testing.TB, life time.Duration) *KDC {
 	k := &KDC{t: t, Realm: "HEDDLE.TEST", Dir: t.TempDir()}
 	k.Conf = filepath.Join(k.Dir, "krb5.conf")
 	port := freePort(t)
+	k.addr = fmt.Sprintf("127.0.0.1:%d", port)
 	write := func(name, format string, args ...any) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(k.Dir, name), fmt.Appendf(nil, format, args...), 0o600); err != nil {

@@ -32,9 +32,11 @@ func (l *Login) Keep(ctx context.Context, failed func(err error, until time.Time
 
 // again logs in, and returns when the login that holds then ends.
 func (l *Login) again() (end time.Time, err error) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	err = l.login()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err = l.login()
 	return l.session.end, err
 }
 

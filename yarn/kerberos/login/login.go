@@ -14,6 +14,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/credentials"
+	"github.com/jcmturner/gokrb5/v8/krberror"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 
@@ -25,11 +26,15 @@ const (
 	renewAt = 0.8
 	// leastPause is the time between two attempts to log in (hadoop.kerberos.min.seconds.before.relogin). So a KDC that refuses isn't asked for each call.
 	leastPause = time.Minute
+	// firstPause is the same for a login that there was never one of: its daemon can do little without.
+	firstPause = 10 * time.Second
+	// awayFor is how long a KDC that hasn't answered a request for a ticket isn't asked for others: each would wait as long, one after the other.
+	awayFor = 5 * time.Second
 	// fresh is what must be left of a ticket's life for another use.
 	fresh = time.Minute
 )
 
-// Login has the tickets of one principal. It is safe for concurrent use; one request at a time goes to the KDC.
+// Login has the tickets of one principal. It is safe for concurrent use; one request at a time goes to the KDC, and nobody waits for one whose ticket is there.
 type Login struct {
 	principal string
 	name      types.PrincipalName
@@ -37,10 +42,22 @@ type Login struct {
 	begin     func() (*session, error) // logs in
 	now       func() time.Time
 
-	mu      sync.Mutex
+	turn sync.Mutex // held while the KDC is asked
+
+	mu      sync.Mutex // never held then
 	session *session
-	tried   time.Time // when begin was called last
-	err     error     // what it said
+	tried   time.Time           // when begin was called last
+	err     error               // what it said
+	asking  map[string]*request // by service and host
+	away    time.Time           // until when the KDC isn't asked for tickets
+	silent  error               // why
+}
+
+// request is a request for a ticket that is under way.
+type request struct {
+	done   chan struct{}
+	ticket kerberos.Ticket
+	err    error
 }
 
 // session is one login.
@@ -61,6 +78,17 @@ type cached struct {
 // FromKeytab returns the login of a principal such as nm/host@EXAMPLE.COM, whose keys a keytab has. It logs in at once, so that a wrong keytab is noticed
 // when the daemon starts.
 func FromKeytab(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login, error) {
+	l, err := Later(c, keytab, principal)
+	if err != nil {
+		return nil, err
+	}
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	return l, l.login()
+}
+
+// Later is FromKeytab for a daemon that logs in when it needs the first ticket. So a KDC that is away doesn't keep it from starting.
+func Later(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login, error) {
 	account, realm, ok := strings.Cut(principal, "@")
 	if !ok || account == "" || realm == "" {
 		return nil, fmt.Errorf("the principal %q must have the form NAME@REALM or NAME/HOST@REALM", principal)
@@ -82,9 +110,7 @@ func FromKeytab(c *config.Config, keytab *kerberos.Keytab, principal string) (*L
 		part := rep.DecryptedEncPart
 		return &session{client: k, tgt: rep.Ticket, key: part.Key, start: part.AuthTime, end: part.EndTime, tickets: map[string]cached{}}, nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l, l.login()
+	return l, nil
 }
 
 // FromCache returns the login of the user that ran kinit. path is the file of the cache, with FILE: before it or not.
@@ -160,13 +186,21 @@ func parseCache(b []byte) (c *credentials.CCache, err error) {
 // Principal returns the full name of the tickets' owner.
 func (l *Login) Principal() string { return l.principal }
 
-// login logs in unless that was tried just now. Call it with the lock.
+// login logs in unless that was tried just now. Call it with the turn.
 func (l *Login) login() error {
-	now := l.now()
-	if !l.tried.IsZero() && now.Sub(l.tried) < leastPause {
+	l.mu.Lock()
+	now, pause := l.now(), leastPause
+	if l.session == nil {
+		pause = firstPause
+	}
+	if !l.tried.IsZero() && now.Sub(l.tried) < pause {
+		defer l.mu.Unlock()
 		return l.err
 	}
+	l.mu.Unlock()
 	s, err := l.begin()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.tried, l.err = now, nil
 	if err != nil {
 		l.err = fmt.Errorf("logging in to Kerberos as %s: %w", l.principal, err)
@@ -176,30 +210,85 @@ func (l *Login) login() error {
 	return nil
 }
 
-// Ticket returns a ticket for a service on a host. It logs in again first if most of the login's life is over.
-func (l *Login) Ticket(_ context.Context, service, host string) (kerberos.Ticket, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.now()
+// Ticket returns a ticket for a service on a host. It logs in again first if most of the login's life is over. When ctx ends it returns; what was asked for is had later.
+func (l *Login) Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error) {
 	spn := service + "/" + host
-	if s := l.session; s != nil {
-		if t, ok := s.tickets[spn]; ok && now.Add(fresh).Before(t.end) {
-			return t.Ticket, nil
-		}
+	l.mu.Lock()
+	if t, ok := l.have(spn); ok {
+		l.mu.Unlock()
+		return t, nil
 	}
-	due := l.session == nil || !now.Before(l.session.start.Add(time.Duration(renewAt*float64(l.session.end.Sub(l.session.start)))))
-	if due && (l.session == nil || !l.session.unrenewable || !now.Before(l.session.end)) {
-		if err := l.login(); err != nil && (l.session == nil || !now.Before(l.session.end)) {
+	r := l.asking[spn]
+	if r == nil {
+		r = &request{done: make(chan struct{})}
+		if l.asking == nil {
+			l.asking = map[string]*request{}
+		}
+		l.asking[spn] = r
+		go l.ask(r, service, host)
+	}
+	l.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.ticket, r.err
+	case <-ctx.Done():
+		return kerberos.Ticket{}, fmt.Errorf("a ticket of %s for %s: the KDC hasn't answered: %w", l.principal, spn, context.Cause(ctx))
+	}
+}
+
+// have returns a ticket that is there. Call it with the lock.
+func (l *Login) have(spn string) (kerberos.Ticket, bool) {
+	if l.session == nil {
+		return kerberos.Ticket{}, false
+	}
+	t, ok := l.session.tickets[spn]
+	return t.Ticket, ok && l.now().Add(fresh).Before(t.end)
+}
+
+// ask does a request.
+func (l *Login) ask(r *request, service, host string) {
+	l.turn.Lock()
+	r.ticket, r.err = l.fetch(service, host)
+	l.turn.Unlock()
+	l.mu.Lock()
+	delete(l.asking, service+"/"+host)
+	l.mu.Unlock()
+	close(r.done)
+}
+
+// fetch has the KDC make a ticket. Call it with the turn.
+func (l *Login) fetch(service, host string) (kerberos.Ticket, error) {
+	spn := service + "/" + host
+	l.mu.Lock()
+	now, s, away, silent := l.now(), l.session, l.away, l.silent
+	l.mu.Unlock()
+	due := s == nil || !now.Before(s.start.Add(time.Duration(renewAt*float64(s.end.Sub(s.start)))))
+	if due && (s == nil || !s.unrenewable || !now.Before(s.end)) {
+		err := l.login()
+		l.mu.Lock()
+		s = l.session
+		l.mu.Unlock()
+		if err != nil && (s == nil || !now.Before(s.end)) {
 			return kerberos.Ticket{}, err
 		}
 	}
-	s := l.session
+	if now.Before(away) {
+		return kerberos.Ticket{}, silent
+	}
 	name := types.PrincipalName{NameType: 2, NameString: []string{service, host}}
 	_, rep, err := s.client.TGSREQGenerateAndExchange(name, l.realm, s.tgt, s.key, false)
 	if err != nil {
-		return kerberos.Ticket{}, fmt.Errorf("a ticket of %s for %s: %w", l.principal, spn, err)
+		err = fmt.Errorf("a ticket of %s for %s: %w", l.principal, spn, err)
+		if k := (krberror.Krberror{}); errors.As(err, &k) && k.RootCause == krberror.NetworkingError {
+			l.mu.Lock()
+			l.away, l.silent = l.now().Add(awayFor), err
+			l.mu.Unlock()
+		}
+		return kerberos.Ticket{}, err
 	}
 	t := kerberos.Ticket{Ticket: rep.Ticket, Key: rep.DecryptedEncPart.Key, Client: l.name, Realm: l.realm}
+	l.mu.Lock()
 	s.tickets[spn] = cached{t, rep.DecryptedEncPart.EndTime}
+	l.mu.Unlock()
 	return t, nil
 }

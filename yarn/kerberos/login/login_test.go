@@ -2,8 +2,10 @@ package login
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -128,6 +130,100 @@ func TestLoginsAtAKDC(t *testing.T) {
 	_ = talk(t, l, a)
 	if tried != 2 {
 		t.Errorf("%d attempts, want 2", tried)
+	}
+}
+
+// A KDC that takes requests and answers none holds up those alone that need it, and these no longer than they want, or than one request takes: tickets that are there are
+// given at once, and callers in line learn at once what the first one has learned.
+func TestASilentKDCHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	k := kerberostest.StartKDC(t, 10*time.Hour)
+	way := k.Slow(t)
+	node := "nm/node.test@" + k.Realm
+	k.Keytab("rm.keytab", "rm/host.test@"+k.Realm, "rm/other.test@"+k.Realm)
+	keys, err := kerberos.OpenKeytab(k.Keytab("nm.keytab", node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := krb5conf.Load(way.Conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := FromKeytab(conf, keys, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Ticket(t.Context(), "rm", "host.test"); err != nil {
+		t.Fatal(err)
+	}
+	way.Silent(true)
+	var waiting sync.WaitGroup
+	begun := time.Now()
+	for _, host := range []string{"a.test", "b.test", "c.test", "other.test", "other.test"} {
+		waiting.Go(func() {
+			if _, err := l.Ticket(context.Background(), "rm", host); err == nil {
+				t.Errorf("a ticket for %s from a silent KDC", host)
+			}
+		})
+	}
+	await.Until(t, "the KDC is asked", func() bool { return way.Held() == 1 })
+	if _, err := l.Ticket(t.Context(), "rm", "host.test"); err != nil {
+		t.Errorf("a ticket that is there: %v", err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := l.Ticket(short, "rm", "d.test"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a caller without patience: %v", err)
+	}
+	if took := time.Since(begun); took > 4*time.Second {
+		t.Errorf("this took %v", took)
+	}
+	waiting.Wait()
+	if n, took := way.Held(), time.Since(begun); n != 1 || took > 9*time.Second {
+		t.Errorf("the KDC was asked %d times, and callers waited for %v", n, took)
+	}
+	way.Silent(false)
+	l.mu.Lock()
+	l.now = func() time.Time { return time.Now().Add(awayFor) }
+	l.mu.Unlock()
+	if _, err := l.Ticket(t.Context(), "rm", "other.test"); err != nil {
+		t.Errorf("when the KDC answers again: %v", err)
+	}
+}
+
+// A daemon that logs in later starts while the KDC is away, tries again, and has its tickets once the KDC is there.
+func TestTheKDCIsAwayAtFirst(t *testing.T) {
+	t.Parallel()
+	k := kerberostest.StartKDC(t, time.Hour)
+	node := "nm/node.test@" + k.Realm
+	k.Keytab("rm.keytab", "rm/host.test@"+k.Realm)
+	keys, err := kerberos.OpenKeytab(k.Keytab("nm.keytab", node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := krb5conf.Load(k.Conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := *there
+	away.Realms = slices.Clone(there.Realms)
+	away.Realms[0].KDC = []string{"127.0.0.1:1"}
+	l, err := Later(&away, keys, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Ticket(t.Context(), "rm", "host.test"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") && !strings.Contains(err.Error(), "KDC") {
+		t.Errorf("from a KDC that is away: %v", err)
+	}
+	away.Realms[0].KDC = there.Realms[0].KDC
+	if _, err := l.Ticket(t.Context(), "rm", "host.test"); err == nil {
+		t.Error("it was tried again at once")
+	}
+	l.mu.Lock()
+	l.now = func() time.Time { return time.Now().Add(firstPause) }
+	l.mu.Unlock()
+	if _, err := l.Ticket(t.Context(), "rm", "host.test"); err != nil {
+		t.Errorf("when the KDC is there: %v", err)
 	}
 }
 
