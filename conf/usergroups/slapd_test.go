@@ -67,6 +67,12 @@ cn: lookup
 sn: lookup
 userPassword: the secret
 
+dn: cn=stored,ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+cn: stored
+sn: stored
+userPassword: storepass
+
 dn: cn=Analysts,ou=groups,dc=example,dc=com
 objectClass: groupOfNames
 cn: Analysts

@@ -136,6 +136,14 @@ func accounts(t *testing.T, base map[string]string) {
 	expect(t, with(base, who, account, prefix+"ldap.bind.password", "the secret"), "alice", "Analysts")
 	expect(t, with(base, who, account, prefix+"ldap.bind.password.file", file), "alice", "Analysts")
 	expect(t, with(base, who, account, prefix+"ldap.bind.password", "wrong"), "alice", "")
+	store, err := filepath.Abs("../credential/testdata/none.jceks") // made by hadoop credential create
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stored, alias = "cn=stored,ou=people,dc=example,dc=com", "ssl.server.keystore.password"
+	provided := with(base, who, stored, "hadoop.security.credential.provider.path", "localjceks://file"+store, prefix+"ldap.bind.password", "wrong")
+	expect(t, with(provided, prefix+"ldap.bind.password.alias", alias), "alice", "Analysts")
+	expect(t, provided, "alice", "")
 	users := prefix + "ldap.bind.users"
 	expect(t, with(base, users, "old,new", users+".old.bind.user", account, users+".old.bind.password", "wrong",
 		users+".new.bind.user", account, users+".new.bind.password.file", file), "alice", "Analysts")
