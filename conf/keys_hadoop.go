@@ -77,6 +77,8 @@ func hdfsKeys() []Key {
 		text("dfs.namenode.kerberos.principal", "", "the name that a NameNode must have in Kerberos, such as nn/_HOST@REALM"),
 		text("dfs.namenode.kerberos.principal.pattern", "", "pattern that it may match instead"),
 		listOf("dfs.data.transfer.protection", "", "qualities of protection of connections to DataNodes, with Kerberos; the preferred one first", "authentication", "integrity", "privacy"),
+		text("hadoop.security.key.provider.path", "", "Key Management Server of encryption zones, kms://https@HOST:PORT/kms, where the NameNode names none; the ResourceManager renews its tokens"),
+		boolean("dfs.client.ignore.namenode.default.kms.uri", "false", "the one that the NameNode names doesn't count"),
 		boolean("dfs.encrypt.data.transfer", "false", "connections to DataNodes may be encrypted without Kerberos; with it the NameNode says so"),
 	}
 }

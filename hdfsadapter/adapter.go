@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/user"
 	"path"
@@ -18,6 +19,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/rpc"
+	"heddle/conf/ssl"
 	"heddle/hdfsadapter/access"
 	"heddle/hdfsadapter/javafs"
 	"heddle/yarn/ipc"
@@ -29,6 +31,7 @@ type Options struct {
 	Host  string        // this host, as DataNodes on it are named: the place of local files' blocks; default: its name
 	Log   *logrus.Entry // nil: nothing is logged
 	Retry time.Duration // how long to try to reach a NameNode; default: one minute, or 20 s if there is only one
+	Trust *ssl.Trust    // whom calls of Key Management Servers trust; default: as ssl-client.xml says
 	// Login logs this process in to Kerberos, for its own calls (As("")); all others need tokens. nil: calls without a token use the tickets of kinit.
 	Login func() (Login, error)
 	// Java are file systems of other schemes; the adapter doesn't close them. nil: JVMs of this process's own user, which start once one is needed.
@@ -49,6 +52,7 @@ type Adapter struct {
 	data    *dataNodes
 
 	access *access.Access
+	web    func() (http.RoundTripper, error) // to Key Management Servers
 
 	javaOnce sync.Once
 	java     *javafs.Files // by others
@@ -107,6 +111,7 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	if a.access, err = access.FromConf(c, o.Login); err != nil {
 		return nil, err
 	}
+	a.web = sync.OnceValues(func() (http.RoundTripper, error) { return web(c, o.Trust) })
 	if user := a.access.User(); user != "" {
 		a.self = user
 	}
@@ -118,6 +123,16 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 		CallerContext:     "heddle", Protection: protection, Log: o.Log,
 	})
 	return a, nil
+}
+
+// web returns how Key Management Servers are called.
+func web(c *conf.Config, trust *ssl.Trust) (t http.RoundTripper, err error) {
+	if trust == nil {
+		if trust, err = ssl.Client(c); err != nil {
+			return nil, err
+		}
+	}
+	return trust.Transport(), nil
 }
 
 // umask parses fs.permissions.umask-mode, which is octal. Hadoop's symbolic form counts as 022.
@@ -223,6 +238,7 @@ func (f *FS) store(at Location) (store, error) {
 			return nil, err
 		}
 		s = newHDFSStore(f.a, addrs, f.user, who)
+		s.own, s.tokens = f.own, f.tokens
 		f.stores[at.Authority] = s
 	}
 	return s, nil

@@ -27,15 +27,21 @@ func (e *remote) Error() string {
 
 func (e *remote) Unwrap() []error { return []error{e.is, e.err} }
 
+// classOf returns the class of a NameNode's exception, which this package or the library met; "" if there is none.
+func classOf(err error) string {
+	class := ipc.Class(err)
+	if e := hdfs.Error(nil); class == "" && errors.As(err, &e) {
+		class = e.Exception()
+	}
+	return class
+}
+
 // fromHDFS makes a NameNode's exceptions match the corresponding errors of Go.
 func fromHDFS(err error) error {
 	if err == nil {
 		return nil
 	}
-	class := ipc.Class(err)
-	if e := hdfs.Error(nil); class == "" && errors.As(err, &e) {
-		class = e.Exception()
-	}
+	class := classOf(err)
 	if class == ipc.FileNotFoundException && strings.Contains(err.Error(), "Path is not a file") {
 		return &remote{syscall.EISDIR, err}
 	}

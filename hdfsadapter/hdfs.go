@@ -18,6 +18,7 @@ import (
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
+	"heddle/yarn/token"
 )
 
 // nameNode is the part of ipc.Failover that a store needs.
@@ -32,6 +33,8 @@ type hdfsStore struct {
 	addrs  []string
 	user   string
 	nn     nameNode
+	own    bool // the user is this process's
+	tokens []token.Token
 	client string // client name for the DataNodes' logs
 	data   transfer.Guard
 }
@@ -80,6 +83,7 @@ func infoOf(st *pb.HdfsFileStatus) Info {
 		Owner:      st.GetOwner(),
 		Group:      st.GetGroup(),
 	}
+	i.Encrypted = st.GetFlags()&flagCrypt != 0
 	if st.GetFileType() == pb.HdfsFileStatus_IS_DIR {
 		i.Mode |= fs.ModeDir
 		i.Size = 0

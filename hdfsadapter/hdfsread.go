@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"heddle/hdfsadapter/position"
+	"heddle/hdfsadapter/zone"
 	"heddle/yarn/pb"
 )
 
@@ -30,7 +31,7 @@ const (
 	flagCrypt     = uint32(pb.HdfsFileStatus_HAS_CRYPT)
 	flagErasure   = uint32(pb.HdfsFileStatus_HAS_EC)
 	whereEncoded  = "is erasure coded, which Heddle can't read"
-	whereEncypted = "lies in an encryption zone, which Heddle can't read"
+	whereEncypted = "lies in an encryption zone: its text leaves HDFS for readers alone"
 )
 
 func (s *hdfsStore) open(ctx context.Context, name string, here bool) (Reader, error) {
@@ -43,10 +44,13 @@ func (s *hdfsStore) open(ctx context.Context, name string, here bool) (Reader, e
 		return nil, syscall.EISDIR
 	case st.GetFlags()&flagErasure != 0:
 		return nil, errors.New(whereEncoded)
-	case st.GetFlags()&flagCrypt != 0:
+	case st.GetFlags()&flagCrypt != 0 && here:
 		return nil, errors.New(whereEncypted)
 	}
 	r := &hdfsReader{s: s, path: name, info: infoOf(st), here: here, tried: map[replica]bool{}}
+	if r.cipher, err = s.cipher(ctx, st); err != nil {
+		return nil, err
+	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.unhook = context.AfterFunc(s.a.ctx, func() { r.cancel(errClosed) })
 	// Only a user with the right to read may ask for the places of blocks. Open must report that, for an empty file as
@@ -63,7 +67,8 @@ type hdfsReader struct {
 	s      *hdfsStore
 	path   string
 	info   Info
-	here   bool // only replicas on this host are read
+	cipher *zone.Cipher // nil outside encryption zones
+	here   bool         // only replicas on this host are read
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	unhook func() bool
@@ -155,6 +160,7 @@ func (r *hdfsReader) some(p []byte, off int64) (int, error) {
 		n, addr, err := r.advance(t, p)
 		if err == nil {
 			r.give(t)
+			r.cipher.XOR(p[:n], off)
 			return n, nil
 		}
 		t.drop()

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/hdfsadapter/relay"
+	"heddle/hdfsadapter/zone"
 	"heddle/yarn/pb"
 )
 
@@ -55,8 +56,15 @@ func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (W
 			err = w.start()
 		}
 	}
+	if err != nil && classOf(err) == unknownCryptoProtocol { // by the library's own connection
+		w.zone = true
+		err = w.start()
+	}
 	if err != nil {
 		w.end()
+		if w.encryption.Load() != nil { // it was made, and can't be written
+			err = errors.Join(err, s.remove(ctx, name, false))
+		}
 		return nil, err
 	}
 	w.restart = func() error {
@@ -70,13 +78,16 @@ func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (W
 }
 
 func (s *hdfsStore) append(ctx context.Context, name string) (Writer, error) {
-	switch st, err := s.stat(ctx, name); {
+	st, err := s.status(ctx, name)
+	switch {
 	case err != nil:
 		return nil, err
-	case st.IsDir():
+	case st.GetFileType() == pb.HdfsFileStatus_IS_DIR:
 		return nil, syscall.EISDIR
 	}
 	w := s.writer(ctx, func(c *hdfs.Client) (*hdfs.FileWriter, error) { return c.Append(name) })
+	w.length = clamp(st.GetLength())
+	w.encryption.Store(st)
 	if err := w.start(); err != nil {
 		w.end()
 		return nil, err
@@ -106,14 +117,27 @@ type hdfsWriter struct {
 	client  *hdfs.Client
 	file    *hdfs.FileWriter
 
-	token  atomic.Pointer[pb.Token] // of the block that is written, with security
-	failed error                    // error of an earlier Write or Flush
+	token atomic.Pointer[pb.Token] // of the block that is written, with security
+
+	zone       bool                              // the NameNode wants a client that knows encryption zones
+	encryption atomic.Pointer[pb.HdfsFileStatus] // says how the file is encrypted
+	cipher     *zone.Cipher                      // nil outside encryption zones
+	length     int64                             // bytes that the file has at start
+	pos        int64                             // where the next bytes go, in a zone
+	cover      []byte                            // encrypted bytes
+
+	failed error // error of an earlier Write or Flush
 	closed bool
 }
 
 // setupTries is how often to begin a file if the DataNodes for its first block don't answer. For some time the NameNode
 // keeps offering a DataNode that has died.
 const setupTries = 8
+
+const (
+	unknownCryptoProtocol = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
+	coverSize             = 64 << 10 // bytes that are encrypted at once
+)
 
 // start opens the file with a new client.
 func (w *hdfsWriter) start() (err error) {
@@ -126,9 +150,12 @@ func (w *hdfsWriter) start() (err error) {
 	}
 	data := w.s.a.data
 	nameNode, dataNode := w.conns.Dialer(w.ctx, data.timeout), w.conns.Dialer(w.ctx, data.timeout)
-	if w.s.secured() {
+	if w.s.secured() || w.zone {
 		addrs = addrs[:1] // the relay knows the others
-		nameNode, dataNode = w.relayed(), w.protected(dataNode)
+		nameNode = w.relayed()
+	}
+	if w.s.secured() {
+		dataNode = w.protected(dataNode)
 	}
 	w.client, err = hdfs.NewClient(hdfs.ClientOptions{
 		Addresses:           addrs,
@@ -139,6 +166,10 @@ func (w *hdfsWriter) start() (err error) {
 	})
 	if err == nil {
 		w.file, err = w.open(w.client)
+	}
+	if st := w.encryption.Load(); err == nil && st != nil {
+		w.pos = w.length
+		w.cipher, err = w.s.cipher(w.ctx, st)
 	}
 	if err != nil {
 		w.disconnect()
@@ -154,13 +185,18 @@ func (w *hdfsWriter) relayed() relay.Dialer {
 	}
 }
 
-// seen looks for the tokens of blocks in a NameNode's answers. It makes the library leave the security of data to us.
+// seen looks for the tokens of blocks, and how a new file is encrypted, in a NameNode's answers. It makes the library leave the security of data to us.
 func (w *hdfsWriter) seen(method string, answer []byte) []byte {
 	switch method {
 	case "addBlock", "append", "updateBlockForPipeline":
 		m := &pb.BlockToWrite{}
 		if proto.Unmarshal(answer, m) == nil && m.HasBlock() {
 			w.token.Store(m.GetBlock().GetBlockToken())
+		}
+	case "create":
+		m := &pb.GetFileInfoResponse{} // which has the same field
+		if proto.Unmarshal(answer, m) == nil && m.GetFs().HasFileEncryptionInfo() {
+			w.encryption.Store(m.GetFs())
 		}
 	case "getServerDefaults":
 		m := &pb.GetServerDefaultsResponse{}
@@ -232,18 +268,34 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil // the library would begin a block, and can't complete an empty one
 	}
-	n, err := w.file.Write(p)
+	n, err := w.put(p)
 	for try := 1; err != nil && w.restart != nil && try < setupTries && w.ctx.Err() == nil; try++ {
 		w.s.a.options.Log.WithError(err).Warn("can't write the first block to HDFS; beginning the file again")
 		if restartErr := w.restart(); restartErr != nil {
 			err = errors.Join(err, restartErr)
 			break
 		}
-		n, err = w.file.Write(p)
+		n, err = w.put(p)
 	}
 	w.restart = nil // beginning again would lose what was written
 	w.failed = w.reason(err)
 	return n, w.failed
+}
+
+// put gives bytes to the library, encrypted in a zone.
+func (w *hdfsWriter) put(p []byte) (n int, err error) {
+	if w.cipher == nil {
+		return w.file.Write(p)
+	}
+	for n < len(p) && err == nil {
+		w.cover = append(w.cover[:0], p[n:min(len(p), n+coverSize)]...)
+		w.cipher.XOR(w.cover, w.pos)
+		var k int
+		k, err = w.file.Write(w.cover)
+		n += k
+		w.pos += int64(k)
+	}
+	return n, err
 }
 
 func (w *hdfsWriter) Flush() error {

@@ -14,12 +14,24 @@ import (
 	"heddle/yarn/token"
 )
 
-// Renews reports whether RenewToken and CancelToken support tokens of a kind.
-func (a *Adapter) Renews(kind string) bool { return kind == token.KindHDFS }
+// Renews reports whether RenewToken and CancelToken support a token: those of NameNodes, and of the Key Management Server that the configuration names. It doesn't block.
+func (a *Adapter) Renews(t token.Token) bool {
+	if t.Kind == token.KindHDFS {
+		return true
+	}
+	server, err := a.keyServer()
+	return err == nil && server != nil && a.Secure() && server.Named(t)
+}
 
-// RenewToken renews a NameNode's delegation token as this process's user, who must be its renewer. It returns when the
-// token expires.
+// RenewToken renews a delegation token as this process's user, who must be its renewer. It returns when the token expires.
 func (a *Adapter) RenewToken(ctx context.Context, t token.Token) (until time.Time, err error) {
+	if t.Kind == token.KindKMS {
+		server, who, err := a.ownKeyServer(t)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return server.Renew(ctx, who, t)
+	}
 	nn, err := a.issuer(t)
 	if err != nil {
 		return time.Time{}, err
@@ -33,8 +45,15 @@ func (a *Adapter) RenewToken(ctx context.Context, t token.Token) (until time.Tim
 	return time.UnixMilli(int64(resp.GetNewExpiryTime())), nil
 }
 
-// CancelToken cancels a NameNode's delegation token.
+// CancelToken cancels a delegation token.
 func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
+	if t.Kind == token.KindKMS {
+		server, who, err := a.ownKeyServer(t)
+		if err != nil {
+			return err
+		}
+		return server.Cancel(ctx, who, t)
+	}
 	nn, err := a.issuer(t)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestTokensOfANameNode(t *testing.T) {
 	}
 
 	tok := issue(a.self)
-	if !a.Renews(tok.Kind) {
+	if !a.Renews(tok) {
 		t.Errorf("tokens of kind %s are not renewed", tok.Kind)
 	}
 	until, err := a.RenewToken(t.Context(), tok)

@@ -17,6 +17,7 @@ type Info struct {
 	Group       string
 	Replication int   // copies of each block; 0 of a directory
 	BlockSize   int64 // bytes; 0 of a directory
+	Encrypted   bool  // it is in an encryption zone: what readers get isn't what is stored
 }
 
 // IsDir reports whether it is a directory.

@@ -128,6 +128,8 @@ func (n *NodeManager) leaveGroup(g cgroup.Group) {
 // Capacity implements shorttasks.Stager.
 func (s *stager) Capacity() int64 { return s.disk.Size() }
 
+const textOfZone = "%s is in an encryption zone: its text isn't copied"
+
 // Look implements shorttasks.Stager.
 func (s *stager) Look(ctx context.Context, user, file string) (int64, error) {
 	as, at, err := s.locate(user, file)
@@ -141,6 +143,8 @@ func (s *stager) Look(ctx context.Context, user, file string) (int64, error) {
 	switch {
 	case info.IsDir():
 		return 0, fmt.Errorf("%s is a folder", at)
+	case info.Encrypted:
+		return 0, fmt.Errorf(textOfZone, at)
 	case info.Size == 0:
 		return 0, fmt.Errorf("%s is empty", at)
 	case info.Size > info.BlockSize:
@@ -165,7 +169,7 @@ func (s *stager) locate(user, file string) (as *hdfsadapter.FS, at string, err e
 	return as, l.String(), nil
 }
 
-// Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are encrypted or erasure coded.
+// Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are erasure coded.
 func (s *stager) Stage(ctx context.Context, user, file string, size int64) (string, func(), error) {
 	uid := os.Geteuid()
 	if s.n.s.container.Owner != nil {
@@ -190,6 +194,9 @@ func (s *stager) Stage(ctx context.Context, user, file string, size int64) (stri
 		return "", nil, err
 	}
 	defer r.Close()
+	if r.Info().Encrypted {
+		return "", nil, fmt.Errorf(textOfZone, at)
+	}
 	if n := r.Info().Size; ramdisk.Room(n) != size || n != was.size {
 		return "", nil, fmt.Errorf("%s has %d bytes now, and had others before", at, n)
 	}

@@ -7,7 +7,7 @@ import (
 	"heddle/conf/secure"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos"
-	"heddle/yarn/rest/negotiate"
+	"heddle/yarn/kerberos/negotiate"
 )
 
 // ownAccount is the identity of this ResourceManager towards others.

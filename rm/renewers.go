@@ -12,7 +12,7 @@ import (
 // renewers renew tokens of several issuers.
 type renewers []delegation.TokenRenewer
 
-// tokenRenewer renews tokens that NameNodes and the timeline server have issued; nil if nothing does.
+// tokenRenewer renews tokens that NameNodes, the Key Management Server and the timeline server have issued; nil if nothing does.
 func (r *ResourceManager) tokenRenewer() delegation.TokenRenewer {
 	var all renewers
 	if r.hdfs != nil {
@@ -27,9 +27,9 @@ func (r *ResourceManager) tokenRenewer() delegation.TokenRenewer {
 	return all
 }
 
-func (all renewers) of(kind string) delegation.TokenRenewer {
+func (all renewers) of(t token.Token) delegation.TokenRenewer {
 	for _, one := range all {
-		if one.Renews(kind) {
+		if one.Renews(t) {
 			return one
 		}
 	}
@@ -37,11 +37,11 @@ func (all renewers) of(kind string) delegation.TokenRenewer {
 }
 
 // Renews implements delegation.TokenRenewer.
-func (all renewers) Renews(kind string) bool { return all.of(kind) != nil }
+func (all renewers) Renews(t token.Token) bool { return all.of(t) != nil }
 
 // RenewToken implements delegation.TokenRenewer.
 func (all renewers) RenewToken(ctx context.Context, t token.Token) (time.Time, error) {
-	one := all.of(t.Kind)
+	one := all.of(t)
 	if one == nil {
 		return time.Time{}, fmt.Errorf("tokens of kind %q are not renewed", t.Kind)
 	}
@@ -50,7 +50,7 @@ func (all renewers) RenewToken(ctx context.Context, t token.Token) (time.Time, e
 
 // CancelToken implements delegation.TokenRenewer.
 func (all renewers) CancelToken(ctx context.Context, t token.Token) error {
-	one := all.of(t.Kind)
+	one := all.of(t)
 	if one == nil {
 		return fmt.Errorf("tokens of kind %q are not cancelled", t.Kind)
 	}

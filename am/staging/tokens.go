@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Tokens adds to an application's credentials what its containers need to read and write some files as the user: a delegation token of each HDFS with Kerberos. The
+// Tokens adds to an application's credentials what its containers need to read and write some files as the user: a delegation token of each HDFS with Kerberos, and of its Key Management Server. The
 // ResourceManager renews them.
 func Tokens(ctx context.Context, files *hdfsadapter.FS, c *conf.Config, to *token.Credentials, names ...string) error {
 	renewer := secure.Renewer(c)
@@ -24,12 +24,14 @@ func Tokens(ctx context.Context, files *hdfsadapter.FS, c *conf.Config, to *toke
 			continue
 		}
 		have[fs] = true
-		t, ok, err := files.Delegate(ctx, name, renewer)
-		if err != nil {
-			return err
-		}
-		if ok {
-			to.Tokens = append(to.Tokens, token.NamedToken{Alias: t.Service, Token: t})
+		for _, delegate := range []func(ctx context.Context, name, renewer string) (token.Token, bool, error){files.Delegate, files.DelegateKeys} {
+			t, ok, err := delegate(ctx, name, renewer)
+			if err != nil {
+				return err
+			}
+			if ok {
+				to.Tokens = append(to.Tokens, token.NamedToken{Alias: t.Service, Token: t})
+			}
 		}
 	}
 	return nil

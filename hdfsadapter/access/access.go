@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +14,10 @@ import (
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/usernames"
+	"heddle/hdfsadapter/zone"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos"
+	"heddle/yarn/kerberos/negotiate"
 	"heddle/yarn/principal"
 	"heddle/yarn/sasl"
 	"heddle/yarn/token"
@@ -118,6 +121,22 @@ func (a *Access) Identity(user string, own bool, tok *token.Token, addrs []strin
 		return ipc.Identity{}, err
 	}
 	return ipc.Identity{User: l.Principal(), Kerberos: &nameNodeTickets{tickets, addrs}}, nil
+}
+
+// KeyServer returns by what a user asks a Key Management Server: a token of it, or tickets, as Identity does. web sends the requests.
+func (a *Access) KeyServer(user string, own bool, tokens []token.Token, s *zone.Server, web http.RoundTripper) (zone.Caller, error) {
+	if !a.Kerberos {
+		return zone.Caller{Web: web, User: user}, nil
+	}
+	for i := range tokens {
+		if s.Issued(tokens[i]) {
+			return zone.Caller{Web: web, Token: &tokens[i]}, nil
+		}
+	}
+	if !own && a.log != nil {
+		return zone.Caller{}, fmt.Errorf("%s has no delegation token of the Key Management Server %s: a job must bring one with its credentials", user, s)
+	}
+	return zone.Caller{Web: &negotiate.Transport{Next: web, Tickets: func() (negotiate.Tickets, error) { return a.who() }}}, nil
 }
 
 // nameNodeTickets gives tickets for the NameNodes of one file system.

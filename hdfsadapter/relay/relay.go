@@ -24,6 +24,8 @@ const (
 	preamble  = 7       // bytes that begin a connection
 	maxCall   = 1 << 20 // bytes of a call; usual ones have a few hundred
 	contextID = -3      // the call id of the connection's context
+
+	cryptoProtocolVersion = 8 // the field of create's request with the versions of encryption zones that a client knows
 )
 
 // Conn is a connection to a NameNode as the library sees it. It relies on the library's behaviour: a call waits for its answer before the next is sent.
@@ -120,6 +122,9 @@ func parse(b []byte) (*call, error) {
 		return nil, err
 	}
 	c := &call{id: h.GetCallId(), method: m.GetMethodName(), request: &emptypb.Empty{}}
+	if c.method == "create" { // the library doesn't know encryption zones; who uses it encrypts
+		request = protowire.AppendVarint(protowire.AppendTag(request, cryptoProtocolVersion, protowire.VarintType), uint64(pb.CryptoProtocolVersion_ENCRYPTION_ZONES))
+	}
 	return c, proto.Unmarshal(request, c.request)
 }
 

@@ -234,10 +234,6 @@ func (l *Lab) writeConf() error {
 			return err
 		}
 	}
-	type property struct {
-		Name  string `xml:"name"`
-		Value string `xml:"value"`
-	}
 	files := map[string][]property{"core-site.xml": nil, "hdfs-site.xml": nil, "mapred-site.xml": nil, "yarn-site.xml": nil}
 	scheduler := map[string]string{
 		"yarn.scheduler.capacity.root.queues":                 "default",
@@ -251,14 +247,7 @@ func (l *Lab) writeConf() error {
 		files[file] = append(files[file], property{key, scheduler[key]})
 	}
 	for name, props := range files {
-		b, err := xml.MarshalIndent(struct {
-			XMLName  xml.Name   `xml:"configuration"`
-			Property []property `xml:"property"`
-		}{Property: props}, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(l.Conf(), name), append([]byte(xml.Header), b...), 0o644); err != nil {
+		if err := writeSite(filepath.Join(l.Conf(), name), props); err != nil {
 			return err
 		}
 	}
@@ -268,6 +257,24 @@ func (l *Lab) writeConf() error {
 		}
 	}
 	return os.WriteFile(filepath.Join(l.Conf(), "log4j.properties"), []byte(l.log4j()), 0o644)
+}
+
+// property is a setting as Hadoop's files have it.
+type property struct {
+	Name  string `xml:"name"`
+	Value string `xml:"value"`
+}
+
+// writeSite writes a file of settings.
+func writeSite(path string, props []property) error {
+	b, err := xml.MarshalIndent(struct {
+		XMLName  xml.Name   `xml:"configuration"`
+		Property []property `xml:"property"`
+	}{Property: props}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append([]byte(xml.Header), b...), 0o644)
 }
 
 func (l *Lab) log4j() string {

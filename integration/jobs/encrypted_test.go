@@ -1,65 +1,23 @@
 package jobs
 
 import (
-	_ "embed"
+	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/internal/ports"
 )
 
-//go:embed kms.xml
-var kmsPOM []byte
-
-// startKMS starts Hadoop's Key Management Server on a port, beside a lab.
-func startKMS(t *testing.T, lab *hadooplab.Lab, port string) {
-	t.Helper()
-	jars, err := hadooplab.Maven(t.Context(), "kms", kmsPOM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	site := `<configuration>
-<property><name>hadoop.kms.key.provider.uri</name><value>jceks://file` + dir + `/keys.jceks</value></property>
-<property><name>hadoop.kms.key.authorization.enable</name><value>false</value></property>
-<property><name>hadoop.kms.http.host</name><value>127.0.0.1</value></property>
-<property><name>hadoop.kms.http.port</name><value>` + port + `</value></property>
-</configuration>`
-	core := "<configuration><property><name>hadoop.tmp.dir</name><value>" + dir + "</value></property></configuration>"
-	for name, text := range map[string]string{"kms-site.xml": site, "kms-acls.xml": "<configuration/>", "core-site.xml": core} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := lab.JavaCommand(dir+":"+filepath.Join(jars, "*"), "org.apache.hadoop.crypto.key.kms.server.KMSWebServer")
-	cmd.Env = append(cmd.Env, "JAVA_TOOL_OPTIONS=-Dkms.config.dir="+dir+" -Dkms.log.dir="+dir+" -Dlog4j.configuration=file:"+filepath.Join(lab.Conf(), "log4j.properties"))
-	kms, err := lab.BeginCommand(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	await.Slowly(t, "the Key Management Server answers", func() bool {
-		if said := kms.Stderr(); kms.Ended() || strings.Contains(said, `Exception in thread "main"`) {
-			t.Fatalf("it hasn't started: %s", said)
-		}
-		r, err := http.Get("http://127.0.0.1:" + port + "/kms/v1/keys/names?user.name=root")
-		if err != nil {
-			return false
-		}
-		defer r.Body.Close()
-		return r.StatusCode == http.StatusOK
-	})
-}
-
-// Files of an encryption zone are neither staged nor read ahead, as a node has no key. Tasks read them by HDFS's client, which asks the Key
-// Management Server. Heddle's own client refuses them, and says why.
+// Files of an encryption zone are neither staged nor read ahead: their text stays where readers asked for it. Tasks read them by HDFS's client, and Heddle's own client
+// reads and writes them; both ask the Key Management Server.
 func TestEncryptionZone(t *testing.T) {
 	hadooplab.SkipUnlessFull(t) // it takes half a minute
 	t.Parallel()
@@ -68,13 +26,12 @@ func TestEncryptionZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := ports.Loopback(t, 1)[0]
-	_, port, _ := strings.Cut(at, ":")
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: b, Site: map[string]string{
 		"hadoop.security.key.provider.path":  "kms://http@" + at + "/kms",
 		"heddle.nodemanager.warming.enabled": "true", "heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
 		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1",
 	}})
-	startKMS(t, lab, port)
+	hadooplab.StartKMS(t, lab, at, nil, nil)
 	for _, command := range []string{"hadoop key create zone -size 128", "hdfs dfs -mkdir /zone", "hdfs crypto -createZone -keyName zone -path /zone"} {
 		if _, err := lab.Run(t.Context(), strings.Fields(command)...); err != nil {
 			t.Fatal(err)
@@ -88,10 +45,41 @@ func TestEncryptionZone(t *testing.T) {
 
 	t.Run("Heddle's own client", func(t *testing.T) {
 		fs := files(t, c.conf)
-		if r, err := fs.Open(t.Context(), "/zone/secret"); err == nil {
-			got, err := io.ReadAll(r)
+		if got, err := whole(t, fs, "/zone/secret"); err != nil || got != secret {
 			t.Errorf("%q, %v", got, err)
-		} else if !strings.Contains(err.Error(), "/zone/secret") || !strings.Contains(err.Error(), "encryption zone") {
+		}
+		text := bytes.Repeat([]byte("a line of a file that spans blocks\n"), 100_000)
+		w, err := fs.Create(t.Context(), "/zone/of/ours", hdfsadapter.CreateOptions{BlockSize: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range slices.Chunk(text, 77_777) {
+			if _, err := w.Write(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if w, err = fs.Append(t.Context(), "/zone/of/ours"); err == nil {
+			if _, err = w.Write([]byte("the end")); err == nil {
+				err = w.Close()
+			}
+		}
+		want := string(text) + "the end"
+		if got, err2 := whole(t, fs, "/zone/of/ours"); err != nil || err2 != nil || got != want {
+			t.Errorf("%d bytes of %d, %v, %v", len(got), len(want), err, err2)
+		}
+		if got, err := lab.Run(t.Context(), "hdfs", "dfs", "-cat", "/zone/of/ours"); err != nil || got != want {
+			t.Errorf("HDFS's client reads %d bytes of %d, %v", len(got), len(want), err)
+		}
+		if raw, err := lab.Run(t.Context(), "hdfs", "dfs", "-cat", "/.reserved/raw/zone/of/ours"); err != nil || strings.Contains(raw, "a line") {
+			t.Errorf("what is stored isn't encrypted, %v", err)
+		}
+		if err := fs.Remove(t.Context(), "/zone/of/ours"); err != nil {
+			t.Error(err)
+		}
+		if err := fs.Remove(t.Context(), "/zone/of"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -145,4 +133,16 @@ func TestEncryptionZone(t *testing.T) {
 			before = after
 		}
 	})
+}
+
+// whole reads a file.
+func whole(t *testing.T, fs *hdfsadapter.FS, name string) (string, error) {
+	t.Helper()
+	r, err := fs.Open(t.Context(), name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	return string(b), err
 }

@@ -19,7 +19,7 @@ type issuer struct {
 	renewed, cancelled int
 }
 
-func (i *issuer) Renews(kind string) bool { return kind == token.KindHDFS }
+func (i *issuer) Renews(t token.Token) bool { return t.Kind == token.KindHDFS }
 
 func (i *issuer) RenewToken(context.Context, token.Token) (time.Time, error) {
 	i.mu.Lock()

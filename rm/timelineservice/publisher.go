@@ -15,7 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/view"
-	"heddle/yarn/rest/negotiate"
+	"heddle/yarn/kerberos/negotiate"
 )
 
 // Bounds of what waits for the server, and of one call.

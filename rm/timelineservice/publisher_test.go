@@ -19,7 +19,7 @@ import (
 	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/yarn/ipc"
-	"heddle/yarn/rest/negotiate"
+	"heddle/yarn/kerberos/negotiate"
 	"heddle/yarn/token"
 )
 
@@ -243,7 +243,7 @@ func TestTokens(t *testing.T) {
 	}))
 	p, _ := publisher(t, web.Listener.Addr().String())
 	until, err := p.RenewToken(t.Context(), tok)
-	if err != nil || until.UnixMilli() != 1700000000000 || !p.Renews(tok.Kind) || p.Renews(token.KindHDFS) {
+	if err != nil || until.UnixMilli() != 1700000000000 || !p.Renews(tok) || p.Renews(token.Token{Kind: token.KindHDFS}) {
 		t.Error(until, err)
 	}
 	if err := p.CancelToken(t.Context(), tok); err != nil {

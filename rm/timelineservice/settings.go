@@ -11,7 +11,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/ssl"
-	"heddle/yarn/rest/negotiate"
+	"heddle/yarn/kerberos/negotiate"
 )
 
 // Keys of the timeline service.

@@ -14,8 +14,8 @@ import (
 	"heddle/yarn/token"
 )
 
-// Renews reports whether the publisher's server issues tokens of a kind (Hadoop: TimelineDelegationTokenIdentifier.Renewer).
-func (p *Publisher) Renews(kind string) bool { return kind == token.KindTimeline }
+// Renews reports whether the publisher's server issues tokens of a token's kind (Hadoop: TimelineDelegationTokenIdentifier.Renewer).
+func (p *Publisher) Renews(t token.Token) bool { return t.Kind == token.KindTimeline }
 
 // RenewToken renews a token that the timeline server has issued to a client, and returns until when it is good. The token's own address is not followed: users
 // write it. A refusal is an *ipc.RemoteError.

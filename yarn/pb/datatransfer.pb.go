@@ -143,50 +143,6 @@ func (x ChecksumType) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-type CipherSuite int32
-
-const (
-	CipherSuite_CIPHER_SUITE_UNKNOWN           CipherSuite = 1
-	CipherSuite_CIPHER_SUITE_AES_CTR_NOPADDING CipherSuite = 2
-	CipherSuite_CIPHER_SUITE_SM4_CTR_NOPADDING CipherSuite = 3
-)
-
-// Enum value maps for CipherSuite.
-var (
-	CipherSuite_name = map[int32]string{
-		1: "CIPHER_SUITE_UNKNOWN",
-		2: "CIPHER_SUITE_AES_CTR_NOPADDING",
-		3: "CIPHER_SUITE_SM4_CTR_NOPADDING",
-	}
-	CipherSuite_value = map[string]int32{
-		"CIPHER_SUITE_UNKNOWN":           1,
-		"CIPHER_SUITE_AES_CTR_NOPADDING": 2,
-		"CIPHER_SUITE_SM4_CTR_NOPADDING": 3,
-	}
-)
-
-func (x CipherSuite) Enum() *CipherSuite {
-	p := new(CipherSuite)
-	*p = x
-	return p
-}
-
-func (x CipherSuite) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (CipherSuite) Descriptor() protoreflect.EnumDescriptor {
-	return file_yarn_pb_datatransfer_proto_enumTypes[2].Descriptor()
-}
-
-func (CipherSuite) Type() protoreflect.EnumType {
-	return &file_yarn_pb_datatransfer_proto_enumTypes[2]
-}
-
-func (x CipherSuite) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
 type DataTransferEncryptorMessage_Status int32
 
 const (
@@ -220,11 +176,11 @@ func (x DataTransferEncryptorMessage_Status) String() string {
 }
 
 func (DataTransferEncryptorMessage_Status) Descriptor() protoreflect.EnumDescriptor {
-	return file_yarn_pb_datatransfer_proto_enumTypes[3].Descriptor()
+	return file_yarn_pb_datatransfer_proto_enumTypes[2].Descriptor()
 }
 
 func (DataTransferEncryptorMessage_Status) Type() protoreflect.EnumType {
-	return &file_yarn_pb_datatransfer_proto_enumTypes[3]
+	return &file_yarn_pb_datatransfer_proto_enumTypes[2]
 }
 
 func (x DataTransferEncryptorMessage_Status) Number() protoreflect.EnumNumber {
@@ -2054,49 +2010,45 @@ const file_yarn_pb_datatransfer_proto_rawDesc = "" +
 	"\fChecksumType\x12\x11\n" +
 	"\rCHECKSUM_NULL\x10\x00\x12\x12\n" +
 	"\x0eCHECKSUM_CRC32\x10\x01\x12\x13\n" +
-	"\x0fCHECKSUM_CRC32C\x10\x02*o\n" +
-	"\vCipherSuite\x12\x18\n" +
-	"\x14CIPHER_SUITE_UNKNOWN\x10\x01\x12\"\n" +
-	"\x1eCIPHER_SUITE_AES_CTR_NOPADDING\x10\x02\x12\"\n" +
-	"\x1eCIPHER_SUITE_SM4_CTR_NOPADDING\x10\x03B\x10Z\x0eheddle/yarn/pb"
+	"\x0fCHECKSUM_CRC32C\x10\x02B\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_yarn_pb_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_yarn_pb_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_yarn_pb_datatransfer_proto_goTypes = []any{
 	(Status)(0),                              // 0: heddle.yarn.Status
 	(ChecksumType)(0),                        // 1: heddle.yarn.ChecksumType
-	(CipherSuite)(0),                         // 2: heddle.yarn.CipherSuite
-	(DataTransferEncryptorMessage_Status)(0), // 3: heddle.yarn.DataTransferEncryptorMessage.Status
-	(*BaseHeader)(nil),                       // 4: heddle.yarn.BaseHeader
-	(*DataTransferTraceInfo)(nil),            // 5: heddle.yarn.DataTransferTraceInfo
-	(*ClientOperationHeader)(nil),            // 6: heddle.yarn.ClientOperationHeader
-	(*CachingStrategy)(nil),                  // 7: heddle.yarn.CachingStrategy
-	(*OpReadBlock)(nil),                      // 8: heddle.yarn.OpReadBlock
-	(*Checksum)(nil),                         // 9: heddle.yarn.Checksum
-	(*ReadOpChecksumInfo)(nil),               // 10: heddle.yarn.ReadOpChecksumInfo
-	(*BlockOpResponse)(nil),                  // 11: heddle.yarn.BlockOpResponse
-	(*PacketHeader)(nil),                     // 12: heddle.yarn.PacketHeader
-	(*ClientReadStatus)(nil),                 // 13: heddle.yarn.ClientReadStatus
-	(*CipherOption)(nil),                     // 14: heddle.yarn.CipherOption
-	(*DataTransferEncryptorMessage)(nil),     // 15: heddle.yarn.DataTransferEncryptorMessage
-	(*ExtendedBlock)(nil),                    // 16: heddle.yarn.ExtendedBlock
-	(*Token)(nil),                            // 17: heddle.yarn.Token
+	(DataTransferEncryptorMessage_Status)(0), // 2: heddle.yarn.DataTransferEncryptorMessage.Status
+	(*BaseHeader)(nil),                       // 3: heddle.yarn.BaseHeader
+	(*DataTransferTraceInfo)(nil),            // 4: heddle.yarn.DataTransferTraceInfo
+	(*ClientOperationHeader)(nil),            // 5: heddle.yarn.ClientOperationHeader
+	(*CachingStrategy)(nil),                  // 6: heddle.yarn.CachingStrategy
+	(*OpReadBlock)(nil),                      // 7: heddle.yarn.OpReadBlock
+	(*Checksum)(nil),                         // 8: heddle.yarn.Checksum
+	(*ReadOpChecksumInfo)(nil),               // 9: heddle.yarn.ReadOpChecksumInfo
+	(*BlockOpResponse)(nil),                  // 10: heddle.yarn.BlockOpResponse
+	(*PacketHeader)(nil),                     // 11: heddle.yarn.PacketHeader
+	(*ClientReadStatus)(nil),                 // 12: heddle.yarn.ClientReadStatus
+	(*CipherOption)(nil),                     // 13: heddle.yarn.CipherOption
+	(*DataTransferEncryptorMessage)(nil),     // 14: heddle.yarn.DataTransferEncryptorMessage
+	(*ExtendedBlock)(nil),                    // 15: heddle.yarn.ExtendedBlock
+	(*Token)(nil),                            // 16: heddle.yarn.Token
+	(CipherSuite)(0),                         // 17: heddle.yarn.CipherSuite
 }
 var file_yarn_pb_datatransfer_proto_depIdxs = []int32{
-	16, // 0: heddle.yarn.BaseHeader.block:type_name -> heddle.yarn.ExtendedBlock
-	17, // 1: heddle.yarn.BaseHeader.token:type_name -> heddle.yarn.Token
-	5,  // 2: heddle.yarn.BaseHeader.traceInfo:type_name -> heddle.yarn.DataTransferTraceInfo
-	4,  // 3: heddle.yarn.ClientOperationHeader.baseHeader:type_name -> heddle.yarn.BaseHeader
-	6,  // 4: heddle.yarn.OpReadBlock.header:type_name -> heddle.yarn.ClientOperationHeader
-	7,  // 5: heddle.yarn.OpReadBlock.cachingStrategy:type_name -> heddle.yarn.CachingStrategy
+	15, // 0: heddle.yarn.BaseHeader.block:type_name -> heddle.yarn.ExtendedBlock
+	16, // 1: heddle.yarn.BaseHeader.token:type_name -> heddle.yarn.Token
+	4,  // 2: heddle.yarn.BaseHeader.traceInfo:type_name -> heddle.yarn.DataTransferTraceInfo
+	3,  // 3: heddle.yarn.ClientOperationHeader.baseHeader:type_name -> heddle.yarn.BaseHeader
+	5,  // 4: heddle.yarn.OpReadBlock.header:type_name -> heddle.yarn.ClientOperationHeader
+	6,  // 5: heddle.yarn.OpReadBlock.cachingStrategy:type_name -> heddle.yarn.CachingStrategy
 	1,  // 6: heddle.yarn.Checksum.type:type_name -> heddle.yarn.ChecksumType
-	9,  // 7: heddle.yarn.ReadOpChecksumInfo.checksum:type_name -> heddle.yarn.Checksum
+	8,  // 7: heddle.yarn.ReadOpChecksumInfo.checksum:type_name -> heddle.yarn.Checksum
 	0,  // 8: heddle.yarn.BlockOpResponse.status:type_name -> heddle.yarn.Status
-	10, // 9: heddle.yarn.BlockOpResponse.readOpChecksumInfo:type_name -> heddle.yarn.ReadOpChecksumInfo
+	9,  // 9: heddle.yarn.BlockOpResponse.readOpChecksumInfo:type_name -> heddle.yarn.ReadOpChecksumInfo
 	0,  // 10: heddle.yarn.ClientReadStatus.status:type_name -> heddle.yarn.Status
-	2,  // 11: heddle.yarn.CipherOption.suite:type_name -> heddle.yarn.CipherSuite
-	3,  // 12: heddle.yarn.DataTransferEncryptorMessage.status:type_name -> heddle.yarn.DataTransferEncryptorMessage.Status
-	14, // 13: heddle.yarn.DataTransferEncryptorMessage.cipherOption:type_name -> heddle.yarn.CipherOption
+	17, // 11: heddle.yarn.CipherOption.suite:type_name -> heddle.yarn.CipherSuite
+	2,  // 12: heddle.yarn.DataTransferEncryptorMessage.status:type_name -> heddle.yarn.DataTransferEncryptorMessage.Status
+	13, // 13: heddle.yarn.DataTransferEncryptorMessage.cipherOption:type_name -> heddle.yarn.CipherOption
 	14, // [14:14] is the sub-list for method output_type
 	14, // [14:14] is the sub-list for method input_type
 	14, // [14:14] is the sub-list for extension type_name
@@ -2116,7 +2068,7 @@ func file_yarn_pb_datatransfer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_datatransfer_proto_rawDesc), len(file_yarn_pb_datatransfer_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      3,
 			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,

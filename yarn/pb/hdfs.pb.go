@@ -75,6 +75,91 @@ func (x StorageType) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
+type CipherSuite int32
+
+const (
+	CipherSuite_CIPHER_SUITE_UNKNOWN           CipherSuite = 1
+	CipherSuite_CIPHER_SUITE_AES_CTR_NOPADDING CipherSuite = 2
+	CipherSuite_CIPHER_SUITE_SM4_CTR_NOPADDING CipherSuite = 3
+)
+
+// Enum value maps for CipherSuite.
+var (
+	CipherSuite_name = map[int32]string{
+		1: "CIPHER_SUITE_UNKNOWN",
+		2: "CIPHER_SUITE_AES_CTR_NOPADDING",
+		3: "CIPHER_SUITE_SM4_CTR_NOPADDING",
+	}
+	CipherSuite_value = map[string]int32{
+		"CIPHER_SUITE_UNKNOWN":           1,
+		"CIPHER_SUITE_AES_CTR_NOPADDING": 2,
+		"CIPHER_SUITE_SM4_CTR_NOPADDING": 3,
+	}
+)
+
+func (x CipherSuite) Enum() *CipherSuite {
+	p := new(CipherSuite)
+	*p = x
+	return p
+}
+
+func (x CipherSuite) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CipherSuite) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_hdfs_proto_enumTypes[1].Descriptor()
+}
+
+func (CipherSuite) Type() protoreflect.EnumType {
+	return &file_yarn_pb_hdfs_proto_enumTypes[1]
+}
+
+func (x CipherSuite) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+type CryptoProtocolVersion int32
+
+const (
+	CryptoProtocolVersion_UNKNOWN_PROTOCOL_VERSION CryptoProtocolVersion = 1
+	CryptoProtocolVersion_ENCRYPTION_ZONES         CryptoProtocolVersion = 2
+)
+
+// Enum value maps for CryptoProtocolVersion.
+var (
+	CryptoProtocolVersion_name = map[int32]string{
+		1: "UNKNOWN_PROTOCOL_VERSION",
+		2: "ENCRYPTION_ZONES",
+	}
+	CryptoProtocolVersion_value = map[string]int32{
+		"UNKNOWN_PROTOCOL_VERSION": 1,
+		"ENCRYPTION_ZONES":         2,
+	}
+)
+
+func (x CryptoProtocolVersion) Enum() *CryptoProtocolVersion {
+	p := new(CryptoProtocolVersion)
+	*p = x
+	return p
+}
+
+func (x CryptoProtocolVersion) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CryptoProtocolVersion) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_hdfs_proto_enumTypes[2].Descriptor()
+}
+
+func (CryptoProtocolVersion) Type() protoreflect.EnumType {
+	return &file_yarn_pb_hdfs_proto_enumTypes[2]
+}
+
+func (x CryptoProtocolVersion) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
 type DatanodeInfo_AdminState int32
 
 const (
@@ -114,11 +199,11 @@ func (x DatanodeInfo_AdminState) String() string {
 }
 
 func (DatanodeInfo_AdminState) Descriptor() protoreflect.EnumDescriptor {
-	return file_yarn_pb_hdfs_proto_enumTypes[1].Descriptor()
+	return file_yarn_pb_hdfs_proto_enumTypes[3].Descriptor()
 }
 
 func (DatanodeInfo_AdminState) Type() protoreflect.EnumType {
-	return &file_yarn_pb_hdfs_proto_enumTypes[1]
+	return &file_yarn_pb_hdfs_proto_enumTypes[3]
 }
 
 func (x DatanodeInfo_AdminState) Number() protoreflect.EnumNumber {
@@ -158,11 +243,11 @@ func (x HdfsFileStatus_FileType) String() string {
 }
 
 func (HdfsFileStatus_FileType) Descriptor() protoreflect.EnumDescriptor {
-	return file_yarn_pb_hdfs_proto_enumTypes[2].Descriptor()
+	return file_yarn_pb_hdfs_proto_enumTypes[4].Descriptor()
 }
 
 func (HdfsFileStatus_FileType) Type() protoreflect.EnumType {
-	return &file_yarn_pb_hdfs_proto_enumTypes[2]
+	return &file_yarn_pb_hdfs_proto_enumTypes[4]
 }
 
 func (x HdfsFileStatus_FileType) Number() protoreflect.EnumNumber {
@@ -205,11 +290,11 @@ func (x HdfsFileStatus_Flags) String() string {
 }
 
 func (HdfsFileStatus_Flags) Descriptor() protoreflect.EnumDescriptor {
-	return file_yarn_pb_hdfs_proto_enumTypes[3].Descriptor()
+	return file_yarn_pb_hdfs_proto_enumTypes[5].Descriptor()
 }
 
 func (HdfsFileStatus_Flags) Type() protoreflect.EnumType {
-	return &file_yarn_pb_hdfs_proto_enumTypes[3]
+	return &file_yarn_pb_hdfs_proto_enumTypes[5]
 }
 
 func (x HdfsFileStatus_Flags) Number() protoreflect.EnumNumber {
@@ -1714,6 +1799,248 @@ func (b0 LocatedBlock_builder) Build() *LocatedBlock {
 	return m0
 }
 
+// How a file of an encryption zone is encrypted: key is the file's own one, encrypted with the version of the zone's key that ezKeyVersionName names.
+type FileEncryptionInfo struct {
+	state                            protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Suite                 CipherSuite            `protobuf:"varint,1,req,name=suite,enum=heddle.yarn.CipherSuite"`
+	xxx_hidden_CryptoProtocolVersion CryptoProtocolVersion  `protobuf:"varint,2,req,name=cryptoProtocolVersion,enum=heddle.yarn.CryptoProtocolVersion"`
+	xxx_hidden_Key                   []byte                 `protobuf:"bytes,3,req,name=key"`
+	xxx_hidden_Iv                    []byte                 `protobuf:"bytes,4,req,name=iv"`
+	xxx_hidden_KeyName               *string                `protobuf:"bytes,5,req,name=keyName"`
+	xxx_hidden_EzKeyVersionName      *string                `protobuf:"bytes,6,req,name=ezKeyVersionName"`
+	XXX_raceDetectHookData           protoimpl.RaceDetectHookData
+	XXX_presence                     [1]uint32
+	unknownFields                    protoimpl.UnknownFields
+	sizeCache                        protoimpl.SizeCache
+}
+
+func (x *FileEncryptionInfo) Reset() {
+	*x = FileEncryptionInfo{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileEncryptionInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileEncryptionInfo) ProtoMessage() {}
+
+func (x *FileEncryptionInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *FileEncryptionInfo) GetSuite() CipherSuite {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 0) {
+			return x.xxx_hidden_Suite
+		}
+	}
+	return CipherSuite_CIPHER_SUITE_UNKNOWN
+}
+
+func (x *FileEncryptionInfo) GetCryptoProtocolVersion() CryptoProtocolVersion {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 1) {
+			return x.xxx_hidden_CryptoProtocolVersion
+		}
+	}
+	return CryptoProtocolVersion_UNKNOWN_PROTOCOL_VERSION
+}
+
+func (x *FileEncryptionInfo) GetKey() []byte {
+	if x != nil {
+		return x.xxx_hidden_Key
+	}
+	return nil
+}
+
+func (x *FileEncryptionInfo) GetIv() []byte {
+	if x != nil {
+		return x.xxx_hidden_Iv
+	}
+	return nil
+}
+
+func (x *FileEncryptionInfo) GetKeyName() string {
+	if x != nil {
+		if x.xxx_hidden_KeyName != nil {
+			return *x.xxx_hidden_KeyName
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FileEncryptionInfo) GetEzKeyVersionName() string {
+	if x != nil {
+		if x.xxx_hidden_EzKeyVersionName != nil {
+			return *x.xxx_hidden_EzKeyVersionName
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *FileEncryptionInfo) SetSuite(v CipherSuite) {
+	x.xxx_hidden_Suite = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 6)
+}
+
+func (x *FileEncryptionInfo) SetCryptoProtocolVersion(v CryptoProtocolVersion) {
+	x.xxx_hidden_CryptoProtocolVersion = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+}
+
+func (x *FileEncryptionInfo) SetKey(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_Key = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
+}
+
+func (x *FileEncryptionInfo) SetIv(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_Iv = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+}
+
+func (x *FileEncryptionInfo) SetKeyName(v string) {
+	x.xxx_hidden_KeyName = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *FileEncryptionInfo) SetEzKeyVersionName(v string) {
+	x.xxx_hidden_EzKeyVersionName = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+}
+
+func (x *FileEncryptionInfo) HasSuite() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *FileEncryptionInfo) HasCryptoProtocolVersion() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *FileEncryptionInfo) HasKey() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *FileEncryptionInfo) HasIv() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *FileEncryptionInfo) HasKeyName() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *FileEncryptionInfo) HasEzKeyVersionName() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *FileEncryptionInfo) ClearSuite() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Suite = CipherSuite_CIPHER_SUITE_UNKNOWN
+}
+
+func (x *FileEncryptionInfo) ClearCryptoProtocolVersion() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_CryptoProtocolVersion = CryptoProtocolVersion_UNKNOWN_PROTOCOL_VERSION
+}
+
+func (x *FileEncryptionInfo) ClearKey() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Key = nil
+}
+
+func (x *FileEncryptionInfo) ClearIv() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Iv = nil
+}
+
+func (x *FileEncryptionInfo) ClearKeyName() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_KeyName = nil
+}
+
+func (x *FileEncryptionInfo) ClearEzKeyVersionName() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_EzKeyVersionName = nil
+}
+
+type FileEncryptionInfo_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Suite                 *CipherSuite
+	CryptoProtocolVersion *CryptoProtocolVersion
+	Key                   []byte
+	Iv                    []byte
+	KeyName               *string
+	EzKeyVersionName      *string
+}
+
+func (b0 FileEncryptionInfo_builder) Build() *FileEncryptionInfo {
+	m0 := &FileEncryptionInfo{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Suite != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 6)
+		x.xxx_hidden_Suite = *b.Suite
+	}
+	if b.CryptoProtocolVersion != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		x.xxx_hidden_CryptoProtocolVersion = *b.CryptoProtocolVersion
+	}
+	if b.Key != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
+		x.xxx_hidden_Key = b.Key
+	}
+	if b.Iv != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		x.xxx_hidden_Iv = b.Iv
+	}
+	if b.KeyName != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		x.xxx_hidden_KeyName = b.KeyName
+	}
+	if b.EzKeyVersionName != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_EzKeyVersionName = b.EzKeyVersionName
+	}
+	return m0
+}
+
 // Without how encrypted and erasure-coded files are to be read: those fields stay among the unknown ones.
 type LocatedBlocks struct {
 	state                          protoimpl.MessageState `protogen:"opaque.v1"`
@@ -1730,7 +2057,7 @@ type LocatedBlocks struct {
 
 func (x *LocatedBlocks) Reset() {
 	*x = LocatedBlocks{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[6]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1742,7 +2069,7 @@ func (x *LocatedBlocks) String() string {
 func (*LocatedBlocks) ProtoMessage() {}
 
 func (x *LocatedBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[6]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +2229,7 @@ type FsPermission struct {
 
 func (x *FsPermission) Reset() {
 	*x = FsPermission{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[7]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2241,7 @@ func (x *FsPermission) String() string {
 func (*FsPermission) ProtoMessage() {}
 
 func (x *FsPermission) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[7]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,28 +2294,29 @@ func (b0 FsPermission_builder) Build() *FsPermission {
 }
 
 type HdfsFileStatus struct {
-	state                       protoimpl.MessageState  `protogen:"opaque.v1"`
-	xxx_hidden_FileType         HdfsFileStatus_FileType `protobuf:"varint,1,req,name=fileType,enum=heddle.yarn.HdfsFileStatus_FileType"`
-	xxx_hidden_Path             []byte                  `protobuf:"bytes,2,req,name=path"`
-	xxx_hidden_Length           uint64                  `protobuf:"varint,3,req,name=length"`
-	xxx_hidden_Permission       *FsPermission           `protobuf:"bytes,4,req,name=permission"`
-	xxx_hidden_Owner            *string                 `protobuf:"bytes,5,req,name=owner"`
-	xxx_hidden_Group            *string                 `protobuf:"bytes,6,req,name=group"`
-	xxx_hidden_ModificationTime uint64                  `protobuf:"varint,7,req,name=modification_time,json=modificationTime"`
-	xxx_hidden_AccessTime       uint64                  `protobuf:"varint,8,req,name=access_time,json=accessTime"`
-	xxx_hidden_Symlink          []byte                  `protobuf:"bytes,9,opt,name=symlink"`
-	xxx_hidden_BlockReplication uint32                  `protobuf:"varint,10,opt,name=block_replication,json=blockReplication,def=0"`
-	xxx_hidden_Blocksize        uint64                  `protobuf:"varint,11,opt,name=blocksize,def=0"`
-	xxx_hidden_Locations        *LocatedBlocks          `protobuf:"bytes,12,opt,name=locations"`
-	xxx_hidden_FileId           uint64                  `protobuf:"varint,13,opt,name=fileId,def=0"`
-	xxx_hidden_ChildrenNum      int32                   `protobuf:"varint,14,opt,name=childrenNum,def=-1"`
-	xxx_hidden_StoragePolicy    uint32                  `protobuf:"varint,16,opt,name=storagePolicy,def=0"`
-	xxx_hidden_Flags            uint32                  `protobuf:"varint,18,opt,name=flags,def=0"`
-	xxx_hidden_Namespace        *string                 `protobuf:"bytes,19,opt,name=namespace"`
-	XXX_raceDetectHookData      protoimpl.RaceDetectHookData
-	XXX_presence                [1]uint32
-	unknownFields               protoimpl.UnknownFields
-	sizeCache                   protoimpl.SizeCache
+	state                         protoimpl.MessageState  `protogen:"opaque.v1"`
+	xxx_hidden_FileType           HdfsFileStatus_FileType `protobuf:"varint,1,req,name=fileType,enum=heddle.yarn.HdfsFileStatus_FileType"`
+	xxx_hidden_Path               []byte                  `protobuf:"bytes,2,req,name=path"`
+	xxx_hidden_Length             uint64                  `protobuf:"varint,3,req,name=length"`
+	xxx_hidden_Permission         *FsPermission           `protobuf:"bytes,4,req,name=permission"`
+	xxx_hidden_Owner              *string                 `protobuf:"bytes,5,req,name=owner"`
+	xxx_hidden_Group              *string                 `protobuf:"bytes,6,req,name=group"`
+	xxx_hidden_ModificationTime   uint64                  `protobuf:"varint,7,req,name=modification_time,json=modificationTime"`
+	xxx_hidden_AccessTime         uint64                  `protobuf:"varint,8,req,name=access_time,json=accessTime"`
+	xxx_hidden_Symlink            []byte                  `protobuf:"bytes,9,opt,name=symlink"`
+	xxx_hidden_BlockReplication   uint32                  `protobuf:"varint,10,opt,name=block_replication,json=blockReplication,def=0"`
+	xxx_hidden_Blocksize          uint64                  `protobuf:"varint,11,opt,name=blocksize,def=0"`
+	xxx_hidden_Locations          *LocatedBlocks          `protobuf:"bytes,12,opt,name=locations"`
+	xxx_hidden_FileId             uint64                  `protobuf:"varint,13,opt,name=fileId,def=0"`
+	xxx_hidden_ChildrenNum        int32                   `protobuf:"varint,14,opt,name=childrenNum,def=-1"`
+	xxx_hidden_FileEncryptionInfo *FileEncryptionInfo     `protobuf:"bytes,15,opt,name=fileEncryptionInfo"`
+	xxx_hidden_StoragePolicy      uint32                  `protobuf:"varint,16,opt,name=storagePolicy,def=0"`
+	xxx_hidden_Flags              uint32                  `protobuf:"varint,18,opt,name=flags,def=0"`
+	xxx_hidden_Namespace          *string                 `protobuf:"bytes,19,opt,name=namespace"`
+	XXX_raceDetectHookData        protoimpl.RaceDetectHookData
+	XXX_presence                  [1]uint32
+	unknownFields                 protoimpl.UnknownFields
+	sizeCache                     protoimpl.SizeCache
 }
 
 // Default values for HdfsFileStatus fields.
@@ -2003,7 +2331,7 @@ const (
 
 func (x *HdfsFileStatus) Reset() {
 	*x = HdfsFileStatus{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[8]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2343,7 @@ func (x *HdfsFileStatus) String() string {
 func (*HdfsFileStatus) ProtoMessage() {}
 
 func (x *HdfsFileStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[8]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2140,9 +2468,16 @@ func (x *HdfsFileStatus) GetChildrenNum() int32 {
 	return Default_HdfsFileStatus_ChildrenNum
 }
 
+func (x *HdfsFileStatus) GetFileEncryptionInfo() *FileEncryptionInfo {
+	if x != nil {
+		return x.xxx_hidden_FileEncryptionInfo
+	}
+	return nil
+}
+
 func (x *HdfsFileStatus) GetStoragePolicy() uint32 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 14) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 15) {
 			return x.xxx_hidden_StoragePolicy
 		}
 	}
@@ -2151,7 +2486,7 @@ func (x *HdfsFileStatus) GetStoragePolicy() uint32 {
 
 func (x *HdfsFileStatus) GetFlags() uint32 {
 	if x != nil {
-		if protoimpl.X.Present(&(x.XXX_presence[0]), 15) {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 16) {
 			return x.xxx_hidden_Flags
 		}
 	}
@@ -2170,7 +2505,7 @@ func (x *HdfsFileStatus) GetNamespace() string {
 
 func (x *HdfsFileStatus) SetFileType(v HdfsFileStatus_FileType) {
 	x.xxx_hidden_FileType = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 18)
 }
 
 func (x *HdfsFileStatus) SetPath(v []byte) {
@@ -2178,12 +2513,12 @@ func (x *HdfsFileStatus) SetPath(v []byte) {
 		v = []byte{}
 	}
 	x.xxx_hidden_Path = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 18)
 }
 
 func (x *HdfsFileStatus) SetLength(v uint64) {
 	x.xxx_hidden_Length = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 18)
 }
 
 func (x *HdfsFileStatus) SetPermission(v *FsPermission) {
@@ -2192,22 +2527,22 @@ func (x *HdfsFileStatus) SetPermission(v *FsPermission) {
 
 func (x *HdfsFileStatus) SetOwner(v string) {
 	x.xxx_hidden_Owner = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 18)
 }
 
 func (x *HdfsFileStatus) SetGroup(v string) {
 	x.xxx_hidden_Group = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 18)
 }
 
 func (x *HdfsFileStatus) SetModificationTime(v uint64) {
 	x.xxx_hidden_ModificationTime = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 18)
 }
 
 func (x *HdfsFileStatus) SetAccessTime(v uint64) {
 	x.xxx_hidden_AccessTime = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 18)
 }
 
 func (x *HdfsFileStatus) SetSymlink(v []byte) {
@@ -2215,17 +2550,17 @@ func (x *HdfsFileStatus) SetSymlink(v []byte) {
 		v = []byte{}
 	}
 	x.xxx_hidden_Symlink = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 18)
 }
 
 func (x *HdfsFileStatus) SetBlockReplication(v uint32) {
 	x.xxx_hidden_BlockReplication = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 18)
 }
 
 func (x *HdfsFileStatus) SetBlocksize(v uint64) {
 	x.xxx_hidden_Blocksize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 18)
 }
 
 func (x *HdfsFileStatus) SetLocations(v *LocatedBlocks) {
@@ -2234,27 +2569,31 @@ func (x *HdfsFileStatus) SetLocations(v *LocatedBlocks) {
 
 func (x *HdfsFileStatus) SetFileId(v uint64) {
 	x.xxx_hidden_FileId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 18)
 }
 
 func (x *HdfsFileStatus) SetChildrenNum(v int32) {
 	x.xxx_hidden_ChildrenNum = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 18)
+}
+
+func (x *HdfsFileStatus) SetFileEncryptionInfo(v *FileEncryptionInfo) {
+	x.xxx_hidden_FileEncryptionInfo = v
 }
 
 func (x *HdfsFileStatus) SetStoragePolicy(v uint32) {
 	x.xxx_hidden_StoragePolicy = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 14, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 15, 18)
 }
 
 func (x *HdfsFileStatus) SetFlags(v uint32) {
 	x.xxx_hidden_Flags = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 15, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 16, 18)
 }
 
 func (x *HdfsFileStatus) SetNamespace(v string) {
 	x.xxx_hidden_Namespace = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 16, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 18)
 }
 
 func (x *HdfsFileStatus) HasFileType() bool {
@@ -2355,25 +2694,32 @@ func (x *HdfsFileStatus) HasChildrenNum() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 13)
 }
 
-func (x *HdfsFileStatus) HasStoragePolicy() bool {
+func (x *HdfsFileStatus) HasFileEncryptionInfo() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 14)
+	return x.xxx_hidden_FileEncryptionInfo != nil
 }
 
-func (x *HdfsFileStatus) HasFlags() bool {
+func (x *HdfsFileStatus) HasStoragePolicy() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 15)
 }
 
-func (x *HdfsFileStatus) HasNamespace() bool {
+func (x *HdfsFileStatus) HasFlags() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 16)
+}
+
+func (x *HdfsFileStatus) HasNamespace() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 17)
 }
 
 func (x *HdfsFileStatus) ClearFileType() {
@@ -2440,39 +2786,44 @@ func (x *HdfsFileStatus) ClearChildrenNum() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 13)
 }
 
-func (x *HdfsFileStatus) ClearStoragePolicy() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 14)
+func (x *HdfsFileStatus) ClearFileEncryptionInfo() {
+	x.xxx_hidden_FileEncryptionInfo = nil
 }
 
-func (x *HdfsFileStatus) ClearFlags() {
+func (x *HdfsFileStatus) ClearStoragePolicy() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 15)
 }
 
-func (x *HdfsFileStatus) ClearNamespace() {
+func (x *HdfsFileStatus) ClearFlags() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 16)
+}
+
+func (x *HdfsFileStatus) ClearNamespace() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 17)
 	x.xxx_hidden_Namespace = nil
 }
 
 type HdfsFileStatus_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
-	FileType         *HdfsFileStatus_FileType
-	Path             []byte
-	Length           *uint64
-	Permission       *FsPermission
-	Owner            *string
-	Group            *string
-	ModificationTime *uint64
-	AccessTime       *uint64
-	Symlink          []byte
-	BlockReplication *uint32
-	Blocksize        *uint64
-	Locations        *LocatedBlocks
-	FileId           *uint64
-	ChildrenNum      *int32
-	StoragePolicy    *uint32
-	Flags            *uint32
-	Namespace        *string
+	FileType           *HdfsFileStatus_FileType
+	Path               []byte
+	Length             *uint64
+	Permission         *FsPermission
+	Owner              *string
+	Group              *string
+	ModificationTime   *uint64
+	AccessTime         *uint64
+	Symlink            []byte
+	BlockReplication   *uint32
+	Blocksize          *uint64
+	Locations          *LocatedBlocks
+	FileId             *uint64
+	ChildrenNum        *int32
+	FileEncryptionInfo *FileEncryptionInfo
+	StoragePolicy      *uint32
+	Flags              *uint32
+	Namespace          *string
 }
 
 func (b0 HdfsFileStatus_builder) Build() *HdfsFileStatus {
@@ -2480,65 +2831,66 @@ func (b0 HdfsFileStatus_builder) Build() *HdfsFileStatus {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.FileType != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 18)
 		x.xxx_hidden_FileType = *b.FileType
 	}
 	if b.Path != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 18)
 		x.xxx_hidden_Path = b.Path
 	}
 	if b.Length != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 18)
 		x.xxx_hidden_Length = *b.Length
 	}
 	x.xxx_hidden_Permission = b.Permission
 	if b.Owner != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 18)
 		x.xxx_hidden_Owner = b.Owner
 	}
 	if b.Group != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 18)
 		x.xxx_hidden_Group = b.Group
 	}
 	if b.ModificationTime != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 18)
 		x.xxx_hidden_ModificationTime = *b.ModificationTime
 	}
 	if b.AccessTime != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 18)
 		x.xxx_hidden_AccessTime = *b.AccessTime
 	}
 	if b.Symlink != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 18)
 		x.xxx_hidden_Symlink = b.Symlink
 	}
 	if b.BlockReplication != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 18)
 		x.xxx_hidden_BlockReplication = *b.BlockReplication
 	}
 	if b.Blocksize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 18)
 		x.xxx_hidden_Blocksize = *b.Blocksize
 	}
 	x.xxx_hidden_Locations = b.Locations
 	if b.FileId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 18)
 		x.xxx_hidden_FileId = *b.FileId
 	}
 	if b.ChildrenNum != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 18)
 		x.xxx_hidden_ChildrenNum = *b.ChildrenNum
 	}
+	x.xxx_hidden_FileEncryptionInfo = b.FileEncryptionInfo
 	if b.StoragePolicy != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 14, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 15, 18)
 		x.xxx_hidden_StoragePolicy = *b.StoragePolicy
 	}
 	if b.Flags != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 15, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 16, 18)
 		x.xxx_hidden_Flags = *b.Flags
 	}
 	if b.Namespace != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 16, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 18)
 		x.xxx_hidden_Namespace = b.Namespace
 	}
 	return m0
@@ -2555,7 +2907,7 @@ type GetFileInfoRequest struct {
 
 func (x *GetFileInfoRequest) Reset() {
 	*x = GetFileInfoRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[9]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2919,7 @@ func (x *GetFileInfoRequest) String() string {
 func (*GetFileInfoRequest) ProtoMessage() {}
 
 func (x *GetFileInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[9]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2983,7 @@ type GetFileInfoResponse struct {
 
 func (x *GetFileInfoResponse) Reset() {
 	*x = GetFileInfoResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[10]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +2995,7 @@ func (x *GetFileInfoResponse) String() string {
 func (*GetFileInfoResponse) ProtoMessage() {}
 
 func (x *GetFileInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[10]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2703,7 +3055,7 @@ type GetListingRequest struct {
 
 func (x *GetListingRequest) Reset() {
 	*x = GetListingRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[11]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +3067,7 @@ func (x *GetListingRequest) String() string {
 func (*GetListingRequest) ProtoMessage() {}
 
 func (x *GetListingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[11]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +3195,7 @@ type DirectoryListing struct {
 
 func (x *DirectoryListing) Reset() {
 	*x = DirectoryListing{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[12]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +3207,7 @@ func (x *DirectoryListing) String() string {
 func (*DirectoryListing) ProtoMessage() {}
 
 func (x *DirectoryListing) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[12]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2931,7 +3283,7 @@ type GetListingResponse struct {
 
 func (x *GetListingResponse) Reset() {
 	*x = GetListingResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[13]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2943,7 +3295,7 @@ func (x *GetListingResponse) String() string {
 func (*GetListingResponse) ProtoMessage() {}
 
 func (x *GetListingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[13]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3004,7 +3356,7 @@ type MkdirsRequest struct {
 
 func (x *MkdirsRequest) Reset() {
 	*x = MkdirsRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[14]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3016,7 +3368,7 @@ func (x *MkdirsRequest) String() string {
 func (*MkdirsRequest) ProtoMessage() {}
 
 func (x *MkdirsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[14]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3159,7 +3511,7 @@ type MkdirsResponse struct {
 
 func (x *MkdirsResponse) Reset() {
 	*x = MkdirsResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[15]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3171,7 +3523,7 @@ func (x *MkdirsResponse) String() string {
 func (*MkdirsResponse) ProtoMessage() {}
 
 func (x *MkdirsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[15]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3237,7 +3589,7 @@ type Rename2Request struct {
 
 func (x *Rename2Request) Reset() {
 	*x = Rename2Request{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[16]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3249,7 +3601,7 @@ func (x *Rename2Request) String() string {
 func (*Rename2Request) ProtoMessage() {}
 
 func (x *Rename2Request) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[16]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3402,7 +3754,7 @@ type Rename2Response struct {
 
 func (x *Rename2Response) Reset() {
 	*x = Rename2Response{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[17]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3766,7 @@ func (x *Rename2Response) String() string {
 func (*Rename2Response) ProtoMessage() {}
 
 func (x *Rename2Response) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[17]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +3801,7 @@ type DeleteRequest struct {
 
 func (x *DeleteRequest) Reset() {
 	*x = DeleteRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[18]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3813,7 @@ func (x *DeleteRequest) String() string {
 func (*DeleteRequest) ProtoMessage() {}
 
 func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[18]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3556,7 +3908,7 @@ type DeleteResponse struct {
 
 func (x *DeleteResponse) Reset() {
 	*x = DeleteResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[19]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3920,7 @@ func (x *DeleteResponse) String() string {
 func (*DeleteResponse) ProtoMessage() {}
 
 func (x *DeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[19]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3631,7 +3983,7 @@ type CompleteResponse struct {
 
 func (x *CompleteResponse) Reset() {
 	*x = CompleteResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +3995,7 @@ func (x *CompleteResponse) String() string {
 func (*CompleteResponse) ProtoMessage() {}
 
 func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[20]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3707,7 +4059,7 @@ type SetPermissionRequest struct {
 
 func (x *SetPermissionRequest) Reset() {
 	*x = SetPermissionRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3719,7 +4071,7 @@ func (x *SetPermissionRequest) String() string {
 func (*SetPermissionRequest) ProtoMessage() {}
 
 func (x *SetPermissionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[21]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3806,7 +4158,7 @@ type SetPermissionResponse struct {
 
 func (x *SetPermissionResponse) Reset() {
 	*x = SetPermissionResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3818,7 +4170,7 @@ func (x *SetPermissionResponse) String() string {
 func (*SetPermissionResponse) ProtoMessage() {}
 
 func (x *SetPermissionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[22]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +4206,7 @@ type SetOwnerRequest struct {
 
 func (x *SetOwnerRequest) Reset() {
 	*x = SetOwnerRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3866,7 +4218,7 @@ func (x *SetOwnerRequest) String() string {
 func (*SetOwnerRequest) ProtoMessage() {}
 
 func (x *SetOwnerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[23]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +4345,7 @@ type SetOwnerResponse struct {
 
 func (x *SetOwnerResponse) Reset() {
 	*x = SetOwnerResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4005,7 +4357,7 @@ func (x *SetOwnerResponse) String() string {
 func (*SetOwnerResponse) ProtoMessage() {}
 
 func (x *SetOwnerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[24]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4041,7 +4393,7 @@ type SetTimesRequest struct {
 
 func (x *SetTimesRequest) Reset() {
 	*x = SetTimesRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4405,7 @@ func (x *SetTimesRequest) String() string {
 func (*SetTimesRequest) ProtoMessage() {}
 
 func (x *SetTimesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[25]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4174,7 +4526,7 @@ type SetTimesResponse struct {
 
 func (x *SetTimesResponse) Reset() {
 	*x = SetTimesResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4186,7 +4538,7 @@ func (x *SetTimesResponse) String() string {
 func (*SetTimesResponse) ProtoMessage() {}
 
 func (x *SetTimesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[26]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4224,7 +4576,7 @@ type CacheDirectiveInfo struct {
 
 func (x *CacheDirectiveInfo) Reset() {
 	*x = CacheDirectiveInfo{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4236,7 +4588,7 @@ func (x *CacheDirectiveInfo) String() string {
 func (*CacheDirectiveInfo) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4417,7 +4769,7 @@ type CacheDirectiveInfoExpiration struct {
 
 func (x *CacheDirectiveInfoExpiration) Reset() {
 	*x = CacheDirectiveInfoExpiration{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[28]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4429,7 +4781,7 @@ func (x *CacheDirectiveInfoExpiration) String() string {
 func (*CacheDirectiveInfoExpiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfoExpiration) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[28]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4525,7 +4877,7 @@ type CacheDirectiveStats struct {
 
 func (x *CacheDirectiveStats) Reset() {
 	*x = CacheDirectiveStats{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[29]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4537,7 +4889,7 @@ func (x *CacheDirectiveStats) String() string {
 func (*CacheDirectiveStats) ProtoMessage() {}
 
 func (x *CacheDirectiveStats) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[29]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4717,7 +5069,7 @@ type AddCacheDirectiveRequest struct {
 
 func (x *AddCacheDirectiveRequest) Reset() {
 	*x = AddCacheDirectiveRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[30]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4729,7 +5081,7 @@ func (x *AddCacheDirectiveRequest) String() string {
 func (*AddCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *AddCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[30]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4816,7 +5168,7 @@ type AddCacheDirectiveResponse struct {
 
 func (x *AddCacheDirectiveResponse) Reset() {
 	*x = AddCacheDirectiveResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[31]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4828,7 +5180,7 @@ func (x *AddCacheDirectiveResponse) String() string {
 func (*AddCacheDirectiveResponse) ProtoMessage() {}
 
 func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[31]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4892,7 +5244,7 @@ type ModifyCacheDirectiveRequest struct {
 
 func (x *ModifyCacheDirectiveRequest) Reset() {
 	*x = ModifyCacheDirectiveRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[32]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4904,7 +5256,7 @@ func (x *ModifyCacheDirectiveRequest) String() string {
 func (*ModifyCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *ModifyCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[32]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4988,7 +5340,7 @@ type ModifyCacheDirectiveResponse struct {
 
 func (x *ModifyCacheDirectiveResponse) Reset() {
 	*x = ModifyCacheDirectiveResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[33]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5000,7 +5352,7 @@ func (x *ModifyCacheDirectiveResponse) String() string {
 func (*ModifyCacheDirectiveResponse) ProtoMessage() {}
 
 func (x *ModifyCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[33]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5034,7 +5386,7 @@ type RemoveCacheDirectiveRequest struct {
 
 func (x *RemoveCacheDirectiveRequest) Reset() {
 	*x = RemoveCacheDirectiveRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[34]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5046,7 +5398,7 @@ func (x *RemoveCacheDirectiveRequest) String() string {
 func (*RemoveCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *RemoveCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[34]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5458,7 @@ type RemoveCacheDirectiveResponse struct {
 
 func (x *RemoveCacheDirectiveResponse) Reset() {
 	*x = RemoveCacheDirectiveResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[35]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5118,7 +5470,7 @@ func (x *RemoveCacheDirectiveResponse) String() string {
 func (*RemoveCacheDirectiveResponse) ProtoMessage() {}
 
 func (x *RemoveCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[35]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5153,7 +5505,7 @@ type ListCacheDirectivesRequest struct {
 
 func (x *ListCacheDirectivesRequest) Reset() {
 	*x = ListCacheDirectivesRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[36]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5165,7 +5517,7 @@ func (x *ListCacheDirectivesRequest) String() string {
 func (*ListCacheDirectivesRequest) ProtoMessage() {}
 
 func (x *ListCacheDirectivesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[36]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5251,7 +5603,7 @@ type CacheDirectiveEntry struct {
 
 func (x *CacheDirectiveEntry) Reset() {
 	*x = CacheDirectiveEntry{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[37]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5263,7 +5615,7 @@ func (x *CacheDirectiveEntry) String() string {
 func (*CacheDirectiveEntry) ProtoMessage() {}
 
 func (x *CacheDirectiveEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[37]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5346,7 +5698,7 @@ type ListCacheDirectivesResponse struct {
 
 func (x *ListCacheDirectivesResponse) Reset() {
 	*x = ListCacheDirectivesResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[38]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5358,7 +5710,7 @@ func (x *ListCacheDirectivesResponse) String() string {
 func (*ListCacheDirectivesResponse) ProtoMessage() {}
 
 func (x *ListCacheDirectivesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[38]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5433,7 +5785,7 @@ type GetServerDefaultsRequest struct {
 
 func (x *GetServerDefaultsRequest) Reset() {
 	*x = GetServerDefaultsRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[39]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5445,7 +5797,7 @@ func (x *GetServerDefaultsRequest) String() string {
 func (*GetServerDefaultsRequest) ProtoMessage() {}
 
 func (x *GetServerDefaultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[39]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5477,7 +5829,7 @@ type GetServerDefaultsResponse struct {
 
 func (x *GetServerDefaultsResponse) Reset() {
 	*x = GetServerDefaultsResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[40]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5489,7 +5841,7 @@ func (x *GetServerDefaultsResponse) String() string {
 func (*GetServerDefaultsResponse) ProtoMessage() {}
 
 func (x *GetServerDefaultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[40]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5544,6 +5896,7 @@ type FsServerDefaults struct {
 	xxx_hidden_Replication         uint32                 `protobuf:"varint,4,req,name=replication"`
 	xxx_hidden_FileBufferSize      uint32                 `protobuf:"varint,5,req,name=fileBufferSize"`
 	xxx_hidden_EncryptDataTransfer bool                   `protobuf:"varint,6,opt,name=encryptDataTransfer,def=0"`
+	xxx_hidden_KeyProviderUri      *string                `protobuf:"bytes,9,opt,name=keyProviderUri"`
 	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
 	XXX_presence                   [1]uint32
 	unknownFields                  protoimpl.UnknownFields
@@ -5557,7 +5910,7 @@ const (
 
 func (x *FsServerDefaults) Reset() {
 	*x = FsServerDefaults{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[41]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5569,7 +5922,7 @@ func (x *FsServerDefaults) String() string {
 func (*FsServerDefaults) ProtoMessage() {}
 
 func (x *FsServerDefaults) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[41]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5624,34 +5977,49 @@ func (x *FsServerDefaults) GetEncryptDataTransfer() bool {
 	return Default_FsServerDefaults_EncryptDataTransfer
 }
 
+func (x *FsServerDefaults) GetKeyProviderUri() string {
+	if x != nil {
+		if x.xxx_hidden_KeyProviderUri != nil {
+			return *x.xxx_hidden_KeyProviderUri
+		}
+		return ""
+	}
+	return ""
+}
+
 func (x *FsServerDefaults) SetBlockSize(v uint64) {
 	x.xxx_hidden_BlockSize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 7)
 }
 
 func (x *FsServerDefaults) SetBytesPerChecksum(v uint32) {
 	x.xxx_hidden_BytesPerChecksum = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 7)
 }
 
 func (x *FsServerDefaults) SetWritePacketSize(v uint32) {
 	x.xxx_hidden_WritePacketSize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 7)
 }
 
 func (x *FsServerDefaults) SetReplication(v uint32) {
 	x.xxx_hidden_Replication = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
 }
 
 func (x *FsServerDefaults) SetFileBufferSize(v uint32) {
 	x.xxx_hidden_FileBufferSize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
 }
 
 func (x *FsServerDefaults) SetEncryptDataTransfer(v bool) {
 	x.xxx_hidden_EncryptDataTransfer = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+}
+
+func (x *FsServerDefaults) SetKeyProviderUri(v string) {
+	x.xxx_hidden_KeyProviderUri = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
 }
 
 func (x *FsServerDefaults) HasBlockSize() bool {
@@ -5696,6 +6064,13 @@ func (x *FsServerDefaults) HasEncryptDataTransfer() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
 }
 
+func (x *FsServerDefaults) HasKeyProviderUri() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
 func (x *FsServerDefaults) ClearBlockSize() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_BlockSize = 0
@@ -5725,6 +6100,11 @@ func (x *FsServerDefaults) ClearEncryptDataTransfer() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
 }
 
+func (x *FsServerDefaults) ClearKeyProviderUri() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_KeyProviderUri = nil
+}
+
 type FsServerDefaults_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -5734,6 +6114,7 @@ type FsServerDefaults_builder struct {
 	Replication         *uint32
 	FileBufferSize      *uint32
 	EncryptDataTransfer *bool
+	KeyProviderUri      *string
 }
 
 func (b0 FsServerDefaults_builder) Build() *FsServerDefaults {
@@ -5741,28 +6122,32 @@ func (b0 FsServerDefaults_builder) Build() *FsServerDefaults {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.BlockSize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 7)
 		x.xxx_hidden_BlockSize = *b.BlockSize
 	}
 	if b.BytesPerChecksum != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 7)
 		x.xxx_hidden_BytesPerChecksum = *b.BytesPerChecksum
 	}
 	if b.WritePacketSize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 7)
 		x.xxx_hidden_WritePacketSize = *b.WritePacketSize
 	}
 	if b.Replication != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
 		x.xxx_hidden_Replication = *b.Replication
 	}
 	if b.FileBufferSize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
 		x.xxx_hidden_FileBufferSize = *b.FileBufferSize
 	}
 	if b.EncryptDataTransfer != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
 		x.xxx_hidden_EncryptDataTransfer = *b.EncryptDataTransfer
+	}
+	if b.KeyProviderUri != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		x.xxx_hidden_KeyProviderUri = b.KeyProviderUri
 	}
 	return m0
 }
@@ -5775,7 +6160,7 @@ type GetDataEncryptionKeyRequest struct {
 
 func (x *GetDataEncryptionKeyRequest) Reset() {
 	*x = GetDataEncryptionKeyRequest{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[42]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5787,7 +6172,7 @@ func (x *GetDataEncryptionKeyRequest) String() string {
 func (*GetDataEncryptionKeyRequest) ProtoMessage() {}
 
 func (x *GetDataEncryptionKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[42]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5819,7 +6204,7 @@ type GetDataEncryptionKeyResponse struct {
 
 func (x *GetDataEncryptionKeyResponse) Reset() {
 	*x = GetDataEncryptionKeyResponse{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[43]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5831,7 +6216,7 @@ func (x *GetDataEncryptionKeyResponse) String() string {
 func (*GetDataEncryptionKeyResponse) ProtoMessage() {}
 
 func (x *GetDataEncryptionKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[43]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5894,7 +6279,7 @@ type DataEncryptionKey struct {
 
 func (x *DataEncryptionKey) Reset() {
 	*x = DataEncryptionKey{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[44]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5906,7 +6291,7 @@ func (x *DataEncryptionKey) String() string {
 func (*DataEncryptionKey) ProtoMessage() {}
 
 func (x *DataEncryptionKey) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[44]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6119,13 +6504,14 @@ func (b0 DataEncryptionKey_builder) Build() *DataEncryptionKey {
 type BlockToWrite struct {
 	state            protoimpl.MessageState `protogen:"opaque.v1"`
 	xxx_hidden_Block *LocatedBlock          `protobuf:"bytes,1,opt,name=block"`
+	xxx_hidden_Stat  *HdfsFileStatus        `protobuf:"bytes,2,opt,name=stat"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *BlockToWrite) Reset() {
 	*x = BlockToWrite{}
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[45]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +6523,7 @@ func (x *BlockToWrite) String() string {
 func (*BlockToWrite) ProtoMessage() {}
 
 func (x *BlockToWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_hdfs_proto_msgTypes[45]
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6155,8 +6541,19 @@ func (x *BlockToWrite) GetBlock() *LocatedBlock {
 	return nil
 }
 
+func (x *BlockToWrite) GetStat() *HdfsFileStatus {
+	if x != nil {
+		return x.xxx_hidden_Stat
+	}
+	return nil
+}
+
 func (x *BlockToWrite) SetBlock(v *LocatedBlock) {
 	x.xxx_hidden_Block = v
+}
+
+func (x *BlockToWrite) SetStat(v *HdfsFileStatus) {
+	x.xxx_hidden_Stat = v
 }
 
 func (x *BlockToWrite) HasBlock() bool {
@@ -6166,14 +6563,26 @@ func (x *BlockToWrite) HasBlock() bool {
 	return x.xxx_hidden_Block != nil
 }
 
+func (x *BlockToWrite) HasStat() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Stat != nil
+}
+
 func (x *BlockToWrite) ClearBlock() {
 	x.xxx_hidden_Block = nil
+}
+
+func (x *BlockToWrite) ClearStat() {
+	x.xxx_hidden_Stat = nil
 }
 
 type BlockToWrite_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
 	Block *LocatedBlock
+	Stat  *HdfsFileStatus
 }
 
 func (b0 BlockToWrite_builder) Build() *BlockToWrite {
@@ -6181,6 +6590,7 @@ func (b0 BlockToWrite_builder) Build() *BlockToWrite {
 	b, x := &b0, m0
 	_, _ = b, x
 	x.xxx_hidden_Block = b.Block
+	x.xxx_hidden_Stat = b.Stat
 	return m0
 }
 
@@ -6257,7 +6667,14 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"storageIDs\x12\"\n" +
 	"\fblockIndices\x18\t \x01(\fR\fblockIndices\x124\n" +
 	"\vblockTokens\x18\n" +
-	" \x03(\v2\x12.heddle.yarn.TokenR\vblockTokens\"\xfb\x01\n" +
+	" \x03(\v2\x12.heddle.yarn.TokenR\vblockTokens\"\x86\x02\n" +
+	"\x12FileEncryptionInfo\x12.\n" +
+	"\x05suite\x18\x01 \x02(\x0e2\x18.heddle.yarn.CipherSuiteR\x05suite\x12X\n" +
+	"\x15cryptoProtocolVersion\x18\x02 \x02(\x0e2\".heddle.yarn.CryptoProtocolVersionR\x15cryptoProtocolVersion\x12\x10\n" +
+	"\x03key\x18\x03 \x02(\fR\x03key\x12\x0e\n" +
+	"\x02iv\x18\x04 \x02(\fR\x02iv\x12\x18\n" +
+	"\akeyName\x18\x05 \x02(\tR\akeyName\x12*\n" +
+	"\x10ezKeyVersionName\x18\x06 \x02(\tR\x10ezKeyVersionName\"\xfb\x01\n" +
 	"\rLocatedBlocks\x12\x1e\n" +
 	"\n" +
 	"fileLength\x18\x01 \x02(\x04R\n" +
@@ -6267,7 +6684,7 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\tlastBlock\x18\x04 \x01(\v2\x19.heddle.yarn.LocatedBlockR\tlastBlock\x120\n" +
 	"\x13isLastBlockComplete\x18\x05 \x02(\bR\x13isLastBlockComplete\"\"\n" +
 	"\fFsPermission\x12\x12\n" +
-	"\x04perm\x18\x01 \x02(\rR\x04perm\"\xf5\x05\n" +
+	"\x04perm\x18\x01 \x02(\rR\x04perm\"\xc6\x06\n" +
 	"\x0eHdfsFileStatus\x12@\n" +
 	"\bfileType\x18\x01 \x02(\x0e2$.heddle.yarn.HdfsFileStatus.FileTypeR\bfileType\x12\x12\n" +
 	"\x04path\x18\x02 \x02(\fR\x04path\x12\x16\n" +
@@ -6286,7 +6703,8 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\tblocksize\x18\v \x01(\x04:\x010R\tblocksize\x128\n" +
 	"\tlocations\x18\f \x01(\v2\x1a.heddle.yarn.LocatedBlocksR\tlocations\x12\x19\n" +
 	"\x06fileId\x18\r \x01(\x04:\x010R\x06fileId\x12$\n" +
-	"\vchildrenNum\x18\x0e \x01(\x05:\x02-1R\vchildrenNum\x12'\n" +
+	"\vchildrenNum\x18\x0e \x01(\x05:\x02-1R\vchildrenNum\x12O\n" +
+	"\x12fileEncryptionInfo\x18\x0f \x01(\v2\x1f.heddle.yarn.FileEncryptionInfoR\x12fileEncryptionInfo\x12'\n" +
 	"\rstoragePolicy\x18\x10 \x01(\r:\x010R\rstoragePolicy\x12\x17\n" +
 	"\x05flags\x18\x12 \x01(\r:\x010R\x05flags\x12\x1c\n" +
 	"\tnamespace\x18\x13 \x01(\tR\tnamespace\"3\n" +
@@ -6401,14 +6819,15 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\ahasMore\x18\x02 \x02(\bR\ahasMore\"\x1a\n" +
 	"\x18GetServerDefaultsRequest\"b\n" +
 	"\x19GetServerDefaultsResponse\x12E\n" +
-	"\x0eserverDefaults\x18\x01 \x02(\v2\x1d.heddle.yarn.FsServerDefaultsR\x0eserverDefaults\"\x89\x02\n" +
+	"\x0eserverDefaults\x18\x01 \x02(\v2\x1d.heddle.yarn.FsServerDefaultsR\x0eserverDefaults\"\xb1\x02\n" +
 	"\x10FsServerDefaults\x12\x1c\n" +
 	"\tblockSize\x18\x01 \x02(\x04R\tblockSize\x12*\n" +
 	"\x10bytesPerChecksum\x18\x02 \x02(\rR\x10bytesPerChecksum\x12(\n" +
 	"\x0fwritePacketSize\x18\x03 \x02(\rR\x0fwritePacketSize\x12 \n" +
 	"\vreplication\x18\x04 \x02(\rR\vreplication\x12&\n" +
 	"\x0efileBufferSize\x18\x05 \x02(\rR\x0efileBufferSize\x127\n" +
-	"\x13encryptDataTransfer\x18\x06 \x01(\b:\x05falseR\x13encryptDataTransfer\"\x1d\n" +
+	"\x13encryptDataTransfer\x18\x06 \x01(\b:\x05falseR\x13encryptDataTransfer\x12&\n" +
+	"\x0ekeyProviderUri\x18\t \x01(\tR\x0ekeyProviderUri\"\x1d\n" +
 	"\x1bGetDataEncryptionKeyRequest\"l\n" +
 	"\x1cGetDataEncryptionKeyResponse\x12L\n" +
 	"\x11dataEncryptionKey\x18\x01 \x01(\v2\x1e.heddle.yarn.DataEncryptionKeyR\x11dataEncryptionKey\"\xd9\x01\n" +
@@ -6420,107 +6839,122 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\n" +
 	"expiryDate\x18\x05 \x02(\x04R\n" +
 	"expiryDate\x120\n" +
-	"\x13encryptionAlgorithm\x18\x06 \x01(\tR\x13encryptionAlgorithm\"?\n" +
+	"\x13encryptionAlgorithm\x18\x06 \x01(\tR\x13encryptionAlgorithm\"p\n" +
 	"\fBlockToWrite\x12/\n" +
-	"\x05block\x18\x01 \x01(\v2\x19.heddle.yarn.LocatedBlockR\x05block*\x85\x01\n" +
+	"\x05block\x18\x01 \x01(\v2\x19.heddle.yarn.LocatedBlockR\x05block\x12/\n" +
+	"\x04stat\x18\x02 \x01(\v2\x1b.heddle.yarn.HdfsFileStatusR\x04stat*\x85\x01\n" +
 	"\vStorageType\x12\x10\n" +
 	"\fSTORAGE_DISK\x10\x01\x12\x0f\n" +
 	"\vSTORAGE_SSD\x10\x02\x12\x13\n" +
 	"\x0fSTORAGE_ARCHIVE\x10\x03\x12\x14\n" +
 	"\x10STORAGE_RAM_DISK\x10\x04\x12\x14\n" +
 	"\x10STORAGE_PROVIDED\x10\x05\x12\x12\n" +
-	"\x0eSTORAGE_NVDIMM\x10\x06B\x10Z\x0eheddle/yarn/pb"
+	"\x0eSTORAGE_NVDIMM\x10\x06*o\n" +
+	"\vCipherSuite\x12\x18\n" +
+	"\x14CIPHER_SUITE_UNKNOWN\x10\x01\x12\"\n" +
+	"\x1eCIPHER_SUITE_AES_CTR_NOPADDING\x10\x02\x12\"\n" +
+	"\x1eCIPHER_SUITE_SM4_CTR_NOPADDING\x10\x03*K\n" +
+	"\x15CryptoProtocolVersion\x12\x1c\n" +
+	"\x18UNKNOWN_PROTOCOL_VERSION\x10\x01\x12\x14\n" +
+	"\x10ENCRYPTION_ZONES\x10\x02B\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_hdfs_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_yarn_pb_hdfs_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_yarn_pb_hdfs_proto_goTypes = []any{
 	(StorageType)(0),                     // 0: heddle.yarn.StorageType
-	(DatanodeInfo_AdminState)(0),         // 1: heddle.yarn.DatanodeInfo.AdminState
-	(HdfsFileStatus_FileType)(0),         // 2: heddle.yarn.HdfsFileStatus.FileType
-	(HdfsFileStatus_Flags)(0),            // 3: heddle.yarn.HdfsFileStatus.Flags
-	(*GetBlockLocationsRequest)(nil),     // 4: heddle.yarn.GetBlockLocationsRequest
-	(*GetBlockLocationsResponse)(nil),    // 5: heddle.yarn.GetBlockLocationsResponse
-	(*ExtendedBlock)(nil),                // 6: heddle.yarn.ExtendedBlock
-	(*DatanodeID)(nil),                   // 7: heddle.yarn.DatanodeID
-	(*DatanodeInfo)(nil),                 // 8: heddle.yarn.DatanodeInfo
-	(*LocatedBlock)(nil),                 // 9: heddle.yarn.LocatedBlock
-	(*LocatedBlocks)(nil),                // 10: heddle.yarn.LocatedBlocks
-	(*FsPermission)(nil),                 // 11: heddle.yarn.FsPermission
-	(*HdfsFileStatus)(nil),               // 12: heddle.yarn.HdfsFileStatus
-	(*GetFileInfoRequest)(nil),           // 13: heddle.yarn.GetFileInfoRequest
-	(*GetFileInfoResponse)(nil),          // 14: heddle.yarn.GetFileInfoResponse
-	(*GetListingRequest)(nil),            // 15: heddle.yarn.GetListingRequest
-	(*DirectoryListing)(nil),             // 16: heddle.yarn.DirectoryListing
-	(*GetListingResponse)(nil),           // 17: heddle.yarn.GetListingResponse
-	(*MkdirsRequest)(nil),                // 18: heddle.yarn.MkdirsRequest
-	(*MkdirsResponse)(nil),               // 19: heddle.yarn.MkdirsResponse
-	(*Rename2Request)(nil),               // 20: heddle.yarn.Rename2Request
-	(*Rename2Response)(nil),              // 21: heddle.yarn.Rename2Response
-	(*DeleteRequest)(nil),                // 22: heddle.yarn.DeleteRequest
-	(*DeleteResponse)(nil),               // 23: heddle.yarn.DeleteResponse
-	(*CompleteResponse)(nil),             // 24: heddle.yarn.CompleteResponse
-	(*SetPermissionRequest)(nil),         // 25: heddle.yarn.SetPermissionRequest
-	(*SetPermissionResponse)(nil),        // 26: heddle.yarn.SetPermissionResponse
-	(*SetOwnerRequest)(nil),              // 27: heddle.yarn.SetOwnerRequest
-	(*SetOwnerResponse)(nil),             // 28: heddle.yarn.SetOwnerResponse
-	(*SetTimesRequest)(nil),              // 29: heddle.yarn.SetTimesRequest
-	(*SetTimesResponse)(nil),             // 30: heddle.yarn.SetTimesResponse
-	(*CacheDirectiveInfo)(nil),           // 31: heddle.yarn.CacheDirectiveInfo
-	(*CacheDirectiveInfoExpiration)(nil), // 32: heddle.yarn.CacheDirectiveInfoExpiration
-	(*CacheDirectiveStats)(nil),          // 33: heddle.yarn.CacheDirectiveStats
-	(*AddCacheDirectiveRequest)(nil),     // 34: heddle.yarn.AddCacheDirectiveRequest
-	(*AddCacheDirectiveResponse)(nil),    // 35: heddle.yarn.AddCacheDirectiveResponse
-	(*ModifyCacheDirectiveRequest)(nil),  // 36: heddle.yarn.ModifyCacheDirectiveRequest
-	(*ModifyCacheDirectiveResponse)(nil), // 37: heddle.yarn.ModifyCacheDirectiveResponse
-	(*RemoveCacheDirectiveRequest)(nil),  // 38: heddle.yarn.RemoveCacheDirectiveRequest
-	(*RemoveCacheDirectiveResponse)(nil), // 39: heddle.yarn.RemoveCacheDirectiveResponse
-	(*ListCacheDirectivesRequest)(nil),   // 40: heddle.yarn.ListCacheDirectivesRequest
-	(*CacheDirectiveEntry)(nil),          // 41: heddle.yarn.CacheDirectiveEntry
-	(*ListCacheDirectivesResponse)(nil),  // 42: heddle.yarn.ListCacheDirectivesResponse
-	(*GetServerDefaultsRequest)(nil),     // 43: heddle.yarn.GetServerDefaultsRequest
-	(*GetServerDefaultsResponse)(nil),    // 44: heddle.yarn.GetServerDefaultsResponse
-	(*FsServerDefaults)(nil),             // 45: heddle.yarn.FsServerDefaults
-	(*GetDataEncryptionKeyRequest)(nil),  // 46: heddle.yarn.GetDataEncryptionKeyRequest
-	(*GetDataEncryptionKeyResponse)(nil), // 47: heddle.yarn.GetDataEncryptionKeyResponse
-	(*DataEncryptionKey)(nil),            // 48: heddle.yarn.DataEncryptionKey
-	(*BlockToWrite)(nil),                 // 49: heddle.yarn.BlockToWrite
-	(*Token)(nil),                        // 50: heddle.yarn.Token
+	(CipherSuite)(0),                     // 1: heddle.yarn.CipherSuite
+	(CryptoProtocolVersion)(0),           // 2: heddle.yarn.CryptoProtocolVersion
+	(DatanodeInfo_AdminState)(0),         // 3: heddle.yarn.DatanodeInfo.AdminState
+	(HdfsFileStatus_FileType)(0),         // 4: heddle.yarn.HdfsFileStatus.FileType
+	(HdfsFileStatus_Flags)(0),            // 5: heddle.yarn.HdfsFileStatus.Flags
+	(*GetBlockLocationsRequest)(nil),     // 6: heddle.yarn.GetBlockLocationsRequest
+	(*GetBlockLocationsResponse)(nil),    // 7: heddle.yarn.GetBlockLocationsResponse
+	(*ExtendedBlock)(nil),                // 8: heddle.yarn.ExtendedBlock
+	(*DatanodeID)(nil),                   // 9: heddle.yarn.DatanodeID
+	(*DatanodeInfo)(nil),                 // 10: heddle.yarn.DatanodeInfo
+	(*LocatedBlock)(nil),                 // 11: heddle.yarn.LocatedBlock
+	(*FileEncryptionInfo)(nil),           // 12: heddle.yarn.FileEncryptionInfo
+	(*LocatedBlocks)(nil),                // 13: heddle.yarn.LocatedBlocks
+	(*FsPermission)(nil),                 // 14: heddle.yarn.FsPermission
+	(*HdfsFileStatus)(nil),               // 15: heddle.yarn.HdfsFileStatus
+	(*GetFileInfoRequest)(nil),           // 16: heddle.yarn.GetFileInfoRequest
+	(*GetFileInfoResponse)(nil),          // 17: heddle.yarn.GetFileInfoResponse
+	(*GetListingRequest)(nil),            // 18: heddle.yarn.GetListingRequest
+	(*DirectoryListing)(nil),             // 19: heddle.yarn.DirectoryListing
+	(*GetListingResponse)(nil),           // 20: heddle.yarn.GetListingResponse
+	(*MkdirsRequest)(nil),                // 21: heddle.yarn.MkdirsRequest
+	(*MkdirsResponse)(nil),               // 22: heddle.yarn.MkdirsResponse
+	(*Rename2Request)(nil),               // 23: heddle.yarn.Rename2Request
+	(*Rename2Response)(nil),              // 24: heddle.yarn.Rename2Response
+	(*DeleteRequest)(nil),                // 25: heddle.yarn.DeleteRequest
+	(*DeleteResponse)(nil),               // 26: heddle.yarn.DeleteResponse
+	(*CompleteResponse)(nil),             // 27: heddle.yarn.CompleteResponse
+	(*SetPermissionRequest)(nil),         // 28: heddle.yarn.SetPermissionRequest
+	(*SetPermissionResponse)(nil),        // 29: heddle.yarn.SetPermissionResponse
+	(*SetOwnerRequest)(nil),              // 30: heddle.yarn.SetOwnerRequest
+	(*SetOwnerResponse)(nil),             // 31: heddle.yarn.SetOwnerResponse
+	(*SetTimesRequest)(nil),              // 32: heddle.yarn.SetTimesRequest
+	(*SetTimesResponse)(nil),             // 33: heddle.yarn.SetTimesResponse
+	(*CacheDirectiveInfo)(nil),           // 34: heddle.yarn.CacheDirectiveInfo
+	(*CacheDirectiveInfoExpiration)(nil), // 35: heddle.yarn.CacheDirectiveInfoExpiration
+	(*CacheDirectiveStats)(nil),          // 36: heddle.yarn.CacheDirectiveStats
+	(*AddCacheDirectiveRequest)(nil),     // 37: heddle.yarn.AddCacheDirectiveRequest
+	(*AddCacheDirectiveResponse)(nil),    // 38: heddle.yarn.AddCacheDirectiveResponse
+	(*ModifyCacheDirectiveRequest)(nil),  // 39: heddle.yarn.ModifyCacheDirectiveRequest
+	(*ModifyCacheDirectiveResponse)(nil), // 40: heddle.yarn.ModifyCacheDirectiveResponse
+	(*RemoveCacheDirectiveRequest)(nil),  // 41: heddle.yarn.RemoveCacheDirectiveRequest
+	(*RemoveCacheDirectiveResponse)(nil), // 42: heddle.yarn.RemoveCacheDirectiveResponse
+	(*ListCacheDirectivesRequest)(nil),   // 43: heddle.yarn.ListCacheDirectivesRequest
+	(*CacheDirectiveEntry)(nil),          // 44: heddle.yarn.CacheDirectiveEntry
+	(*ListCacheDirectivesResponse)(nil),  // 45: heddle.yarn.ListCacheDirectivesResponse
+	(*GetServerDefaultsRequest)(nil),     // 46: heddle.yarn.GetServerDefaultsRequest
+	(*GetServerDefaultsResponse)(nil),    // 47: heddle.yarn.GetServerDefaultsResponse
+	(*FsServerDefaults)(nil),             // 48: heddle.yarn.FsServerDefaults
+	(*GetDataEncryptionKeyRequest)(nil),  // 49: heddle.yarn.GetDataEncryptionKeyRequest
+	(*GetDataEncryptionKeyResponse)(nil), // 50: heddle.yarn.GetDataEncryptionKeyResponse
+	(*DataEncryptionKey)(nil),            // 51: heddle.yarn.DataEncryptionKey
+	(*BlockToWrite)(nil),                 // 52: heddle.yarn.BlockToWrite
+	(*Token)(nil),                        // 53: heddle.yarn.Token
 }
 var file_yarn_pb_hdfs_proto_depIdxs = []int32{
-	10, // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
-	7,  // 1: heddle.yarn.DatanodeInfo.id:type_name -> heddle.yarn.DatanodeID
-	1,  // 2: heddle.yarn.DatanodeInfo.adminState:type_name -> heddle.yarn.DatanodeInfo.AdminState
-	6,  // 3: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
-	8,  // 4: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
-	50, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
+	13, // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
+	9,  // 1: heddle.yarn.DatanodeInfo.id:type_name -> heddle.yarn.DatanodeID
+	3,  // 2: heddle.yarn.DatanodeInfo.adminState:type_name -> heddle.yarn.DatanodeInfo.AdminState
+	8,  // 3: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
+	10, // 4: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
+	53, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
 	0,  // 6: heddle.yarn.LocatedBlock.storageTypes:type_name -> heddle.yarn.StorageType
-	50, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
-	9,  // 8: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
-	9,  // 9: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
-	2,  // 10: heddle.yarn.HdfsFileStatus.fileType:type_name -> heddle.yarn.HdfsFileStatus.FileType
-	11, // 11: heddle.yarn.HdfsFileStatus.permission:type_name -> heddle.yarn.FsPermission
-	10, // 12: heddle.yarn.HdfsFileStatus.locations:type_name -> heddle.yarn.LocatedBlocks
-	12, // 13: heddle.yarn.GetFileInfoResponse.fs:type_name -> heddle.yarn.HdfsFileStatus
-	12, // 14: heddle.yarn.DirectoryListing.partialListing:type_name -> heddle.yarn.HdfsFileStatus
-	16, // 15: heddle.yarn.GetListingResponse.dirList:type_name -> heddle.yarn.DirectoryListing
-	11, // 16: heddle.yarn.MkdirsRequest.masked:type_name -> heddle.yarn.FsPermission
-	11, // 17: heddle.yarn.MkdirsRequest.unmasked:type_name -> heddle.yarn.FsPermission
-	11, // 18: heddle.yarn.SetPermissionRequest.permission:type_name -> heddle.yarn.FsPermission
-	32, // 19: heddle.yarn.CacheDirectiveInfo.expiration:type_name -> heddle.yarn.CacheDirectiveInfoExpiration
-	31, // 20: heddle.yarn.AddCacheDirectiveRequest.info:type_name -> heddle.yarn.CacheDirectiveInfo
-	31, // 21: heddle.yarn.ModifyCacheDirectiveRequest.info:type_name -> heddle.yarn.CacheDirectiveInfo
-	31, // 22: heddle.yarn.ListCacheDirectivesRequest.filter:type_name -> heddle.yarn.CacheDirectiveInfo
-	31, // 23: heddle.yarn.CacheDirectiveEntry.info:type_name -> heddle.yarn.CacheDirectiveInfo
-	33, // 24: heddle.yarn.CacheDirectiveEntry.stats:type_name -> heddle.yarn.CacheDirectiveStats
-	41, // 25: heddle.yarn.ListCacheDirectivesResponse.elements:type_name -> heddle.yarn.CacheDirectiveEntry
-	45, // 26: heddle.yarn.GetServerDefaultsResponse.serverDefaults:type_name -> heddle.yarn.FsServerDefaults
-	48, // 27: heddle.yarn.GetDataEncryptionKeyResponse.dataEncryptionKey:type_name -> heddle.yarn.DataEncryptionKey
-	9,  // 28: heddle.yarn.BlockToWrite.block:type_name -> heddle.yarn.LocatedBlock
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	53, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
+	1,  // 8: heddle.yarn.FileEncryptionInfo.suite:type_name -> heddle.yarn.CipherSuite
+	2,  // 9: heddle.yarn.FileEncryptionInfo.cryptoProtocolVersion:type_name -> heddle.yarn.CryptoProtocolVersion
+	11, // 10: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
+	11, // 11: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
+	4,  // 12: heddle.yarn.HdfsFileStatus.fileType:type_name -> heddle.yarn.HdfsFileStatus.FileType
+	14, // 13: heddle.yarn.HdfsFileStatus.permission:type_name -> heddle.yarn.FsPermission
+	13, // 14: heddle.yarn.HdfsFileStatus.locations:type_name -> heddle.yarn.LocatedBlocks
+	12, // 15: heddle.yarn.HdfsFileStatus.fileEncryptionInfo:type_name -> heddle.yarn.FileEncryptionInfo
+	15, // 16: heddle.yarn.GetFileInfoResponse.fs:type_name -> heddle.yarn.HdfsFileStatus
+	15, // 17: heddle.yarn.DirectoryListing.partialListing:type_name -> heddle.yarn.HdfsFileStatus
+	19, // 18: heddle.yarn.GetListingResponse.dirList:type_name -> heddle.yarn.DirectoryListing
+	14, // 19: heddle.yarn.MkdirsRequest.masked:type_name -> heddle.yarn.FsPermission
+	14, // 20: heddle.yarn.MkdirsRequest.unmasked:type_name -> heddle.yarn.FsPermission
+	14, // 21: heddle.yarn.SetPermissionRequest.permission:type_name -> heddle.yarn.FsPermission
+	35, // 22: heddle.yarn.CacheDirectiveInfo.expiration:type_name -> heddle.yarn.CacheDirectiveInfoExpiration
+	34, // 23: heddle.yarn.AddCacheDirectiveRequest.info:type_name -> heddle.yarn.CacheDirectiveInfo
+	34, // 24: heddle.yarn.ModifyCacheDirectiveRequest.info:type_name -> heddle.yarn.CacheDirectiveInfo
+	34, // 25: heddle.yarn.ListCacheDirectivesRequest.filter:type_name -> heddle.yarn.CacheDirectiveInfo
+	34, // 26: heddle.yarn.CacheDirectiveEntry.info:type_name -> heddle.yarn.CacheDirectiveInfo
+	36, // 27: heddle.yarn.CacheDirectiveEntry.stats:type_name -> heddle.yarn.CacheDirectiveStats
+	44, // 28: heddle.yarn.ListCacheDirectivesResponse.elements:type_name -> heddle.yarn.CacheDirectiveEntry
+	48, // 29: heddle.yarn.GetServerDefaultsResponse.serverDefaults:type_name -> heddle.yarn.FsServerDefaults
+	51, // 30: heddle.yarn.GetDataEncryptionKeyResponse.dataEncryptionKey:type_name -> heddle.yarn.DataEncryptionKey
+	11, // 31: heddle.yarn.BlockToWrite.block:type_name -> heddle.yarn.LocatedBlock
+	15, // 32: heddle.yarn.BlockToWrite.stat:type_name -> heddle.yarn.HdfsFileStatus
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_hdfs_proto_init() }
@@ -6534,8 +6968,8 @@ func file_yarn_pb_hdfs_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_hdfs_proto_rawDesc), len(file_yarn_pb_hdfs_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   46,
+			NumEnums:      6,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

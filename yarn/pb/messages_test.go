@@ -28,17 +28,17 @@ func javaName(s string) protoreflect.FullName {
 // ourPrefix is what the values of an enum have in front here: the values of all of a package's enums share one scope.
 var ourPrefix = map[protoreflect.FullName]string{
 	"heddle.yarn.DecommissionType": "DECOMMISSION_",
+	"heddle.yarn.CipherSuite":      "CIPHER_SUITE_",
 	"heddle.yarn.Status":           "STATUS_",
 	"heddle.yarn.StorageType":      "STORAGE_",
 }
 
 // leftOut are fields that nothing here needs.
 var leftOut = map[string]bool{
-	"heddle.yarn.BlockOpResponse.checksumResponse":  true,
-	"heddle.yarn.LocatedBlocks.fileEncryptionInfo":  true,
-	"heddle.yarn.LocatedBlocks.ecPolicy":            true,
-	"heddle.yarn.HdfsFileStatus.fileEncryptionInfo": true, // flags say whether there is one
-	"heddle.yarn.HdfsFileStatus.ecPolicy":           true, // likewise
+	"heddle.yarn.BlockOpResponse.checksumResponse": true,
+	"heddle.yarn.LocatedBlocks.fileEncryptionInfo": true,
+	"heddle.yarn.LocatedBlocks.ecPolicy":           true,
+	"heddle.yarn.HdfsFileStatus.ecPolicy":          true, // flags say whether there is one
 }
 
 // describe writes a field as a row of messages.tsv has it: label, type, default, packed.

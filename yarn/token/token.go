@@ -21,6 +21,7 @@ const (
 	KindJob        = "mapreduce.job"       // MapReduce task to its ApplicationMaster, and to the shuffle
 	KindTimeline   = "TIMELINE_DELEGATION_TOKEN"
 	KindHDFS       = "HDFS_DELEGATION_TOKEN"
+	KindKMS        = "kms-dt" // client to Hadoop's Key Management Server
 )
 
 // Token is one token. Copies share the slices: treat them as read-only.

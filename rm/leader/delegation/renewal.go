@@ -19,8 +19,8 @@ import (
 // TokenRenewer renews and cancels delegation tokens that others have issued (Hadoop: TokenRenewer). Its methods may block, and are called
 // beside the loop.
 type TokenRenewer interface {
-	// Renews reports whether it deals with tokens of a kind.
-	Renews(kind string) bool
+	// Renews reports whether it deals with a token. It doesn't block.
+	Renews(t token.Token) bool
 	// RenewToken makes a token good for longer, and returns until when. A refusal of the issuer is an *ipc.RemoteError.
 	RenewToken(ctx context.Context, t token.Token) (until time.Time, err error)
 	CancelToken(ctx context.Context, t token.Token) error
@@ -121,7 +121,7 @@ func (ct *Carried) carry(app *ledger.Application, tok token.Token) {
 				ct.refuse(app, c)
 				return
 			}
-		case ct.others == nil || !ct.others.Renews(tok.Kind):
+		case ct.others == nil || !ct.others.Renews(tok):
 			return
 		}
 		c.due = ct.loop.Date()

@@ -28,7 +28,7 @@ type nameNode struct {
 	err                error
 }
 
-func (n *nameNode) Renews(kind string) bool { return kind == token.KindHDFS }
+func (n *nameNode) Renews(t token.Token) bool { return t.Kind == token.KindHDFS }
 
 func (n *nameNode) RenewToken(context.Context, token.Token) (time.Time, error) {
 	n.mu.Lock()

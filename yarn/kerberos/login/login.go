@@ -34,7 +34,7 @@ const (
 	fresh = time.Minute
 )
 
-// Login has the tickets of one principal. It is safe for concurrent use; one request at a time goes to the KDC, and nobody waits for one whose ticket is there.
+// Login has the tickets of one principal. It is safe for concurrent use; one request at a time goes to the KDC, and callers whose ticket is there don't wait for it.
 type Login struct {
 	principal string
 	name      types.PrincipalName

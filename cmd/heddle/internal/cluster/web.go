@@ -16,7 +16,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/ssl"
-	"heddle/yarn/rest/negotiate"
+	"heddle/yarn/kerberos/negotiate"
 )
 
 // maxAnswer bounds the length of an answer, in bytes. It suffices for some 200,000 applications.
