@@ -21,6 +21,7 @@ import (
 	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/hdfsadapter"
 	"heddle/internal/pause"
 	"heddle/yarn/rest/port"
@@ -45,7 +46,11 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
-	adapter, err := hdfsadapter.New(c, hdfsadapter.Options{Log: log})
+	trust, err := ssl.Trusting(c, s.Authorities)
+	if err != nil {
+		return err
+	}
+	adapter, err := hdfsadapter.New(c, hdfsadapter.Options{Log: log, Trust: trust})
 	if err != nil {
 		return err
 	}

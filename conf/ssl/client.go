@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,18 +21,15 @@ import (
 type Trust struct {
 	base    *tls.Config
 	roots   *x509.CertPool // nil: the machine's
+	named   []*x509.Certificate
 	compare func(host string) bool
 }
 
 // Client returns whom web clients trust: the truststore of ssl-client.xml, or the machine's authorities if there is none. Names are compared as
 // hadoop.ssl.hostname.verifier says; a certificate without alternative names is taken by its common name, as by Java.
 func Client(c *conf.Config) (*Trust, error) {
-	t := &Trust{base: &tls.Config{}}
-	var err error
-	if t.base.MinVersion, t.base.MaxVersion, err = versions(c); err != nil {
-		return nil, err
-	}
-	if t.compare, err = comparison(c); err != nil {
+	t, err := trusting(c)
+	if err != nil {
 		return nil, err
 	}
 	name := c.Text(clientFile)
@@ -43,14 +41,49 @@ func Client(c *conf.Config) (*Trust, error) {
 		return nil, conf.ErrorAt(c, clientFile, fmt.Errorf("%s: %w", clientFile, readable(err)))
 	}
 	f := &file{c: with, name: name, prefix: client}
-	if t.roots, err = f.authorities(); err != nil || f.c.Text(client+"keystore.location") == "" {
-		return t, err
+	if t.named, err = f.authorities(); err != nil {
+		return nil, err
+	}
+	t.roots = pool(t.named)
+	if f.c.Text(client+"keystore.location") == "" {
+		return t, nil
 	}
 	t.base.Certificates, err = f.certificates()
 	if err != nil && c.Bool(showAndAsk) {
 		return nil, err
 	}
 	return t, nil // a certificate that this user can't read is not shown
+}
+
+// trusting returns a trust in the machine's authorities.
+func trusting(c *conf.Config) (t *Trust, err error) {
+	t = &Trust{base: &tls.Config{}}
+	if t.base.MinVersion, t.base.MaxVersion, err = versions(c); err != nil {
+		return nil, err
+	}
+	t.compare, err = comparison(c)
+	return t, err
+}
+
+// Authorities returns the certificates of the truststore in PEM, for a process elsewhere that has no ssl-client.xml; nil if the machine's authorities count.
+func (t *Trust) Authorities() (all []byte) {
+	for _, c := range t.named {
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	return all
+}
+
+// Trusting returns the trust of a process without ssl-client.xml: in what Authorities has returned.
+func Trusting(c *conf.Config, authorities []byte) (*Trust, error) {
+	t, err := trusting(c)
+	if err != nil || len(authorities) == 0 {
+		return t, err
+	}
+	t.roots = x509.NewCertPool()
+	if !t.roots.AppendCertsFromPEM(authorities) {
+		return nil, errors.New("the authorities of web servers are no certificates in PEM")
+	}
+	return t, nil
 }
 
 // config returns the TLS of a connection to a host. Go's own comparison knows no common names.

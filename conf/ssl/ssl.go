@@ -129,10 +129,11 @@ func (f *file) load(base *tls.Config, need bool) (*tls.Config, error) {
 		return t, nil
 	}
 	t.ClientAuth = tls.RequireAndVerifyClientCert
-	if t.ClientCAs, err = f.authorities(); err != nil {
+	all, err := f.authorities()
+	if err != nil {
 		return nil, err
 	}
-	if t.ClientCAs == nil {
+	if t.ClientCAs = pool(all); t.ClientCAs == nil {
 		return nil, conf.ErrorAt(f.c, f.prefix+"truststore.location", fmt.Errorf("clients must have certificates, and %struststore.location isn't set in %s: set it to the file with the authorities that sign them", f.prefix, f.name))
 	}
 	return t, nil

@@ -76,7 +76,7 @@ func (f *file) certificates() ([]tls.Certificate, error) {
 }
 
 // authorities returns those of the truststore; nil if there is none.
-func (f *file) authorities() (*x509.CertPool, error) {
+func (f *file) authorities() ([]*x509.Certificate, error) {
 	if f.c.Text(f.prefix+"truststore.location") == "" {
 		return nil, nil
 	}
@@ -88,15 +88,23 @@ func (f *file) authorities() (*x509.CertPool, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := x509.NewCertPool()
-	for _, c := range s.Trusted {
-		pool.AddCert(c)
-	}
 	if len(s.Trusted) == 0 {
 		key := f.prefix + "truststore.location"
 		return nil, conf.ErrorAt(f.c, key, fmt.Errorf("%s: %s has no certificate of an authority", key, f.c.Text(key)))
 	}
-	return pool, nil
+	return s.Trusted, nil
+}
+
+// pool makes a pool of authorities; nil of none.
+func pool(all []*x509.Certificate) *x509.CertPool {
+	if all == nil {
+		return nil
+	}
+	p := x509.NewCertPool()
+	for _, c := range all {
+		p.AddCert(c)
+	}
+	return p
 }
 
 // interval is how often files are looked at; 0 is never.

@@ -262,4 +262,20 @@ func TestStockShuffleWithTLS(t *testing.T) {
 	if err == nil && strings.Contains(logs, "http://localhost:13562") {
 		t.Error("a reduce fetched without TLS")
 	}
+	sent := func() string {
+		_, _, body := c.get(fmt.Sprintf("https://localhost:%d/metrics", l.Port("nodemanager1-http")))
+		for line := range strings.Lines(body) {
+			if strings.HasPrefix(line, "heddle_nm_shuffle_outputs_total") {
+				return line
+			}
+		}
+		return ""
+	}
+	before := sent()
+	if out, err := command(t, l, "mr", "-input", in, "-output", in+"-mr", "-mapper", "cat", "-reducer", "wc -l"); err != nil {
+		t.Fatalf("heddle mr: %v\n%s", err, out)
+	}
+	if after := sent(); before == "" || after == before {
+		t.Errorf("heddle mr's reduces didn't fetch from the node: %q, %q", before, after)
+	}
 }

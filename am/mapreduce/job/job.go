@@ -15,6 +15,7 @@ import (
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/served"
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/internal/bounded"
 	"heddle/yarn/records"
 )
@@ -106,6 +107,9 @@ type Spec struct {
 	Resources []Resource // for workers
 	// NodesServe has the shuffle services of nodes serve the outputs of maps, where nodes have them: the user's configuration says so.
 	NodesServe bool
+	// ServeTLS says that they speak HTTPS, and Authorities, in PEM, who signs their certificates, and those of a Key Management Server; nil: whom each machine trusts.
+	ServeTLS    bool
+	Authorities []byte
 
 	MapSize, ReduceSize Size
 	SortMB              int
@@ -193,7 +197,9 @@ func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	s.KeyFields = int(r.number(KeyFields, 1, 1, math.MaxInt32))
 	s.SlowStart = r.fraction(KeySlowStart, 0.05)
 	r.rules(s)
-	s.NodesServe = j.Reduces > 0 && nodesServe(c)
+	if err := s.serving(c); err != nil {
+		return nil, err
+	}
 	s.Separator = "\t"
 	if v, ok := c.Verbatim(KeySeparator); ok && v != "" {
 		s.Separator = v
@@ -202,10 +208,18 @@ func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	return s, r.err
 }
 
-// nodesServe reports whether nodes have a shuffle service by the user's configuration, and one that speaks no TLS, which reduces don't.
-func nodesServe(c *conf.Config) bool {
-	secured, _ := c.Get("mapreduce.shuffle.ssl.enabled")
-	return slices.Contains(c.Strings("yarn.nodemanager.aux-services"), served.Service) && (secured == "" || strings.EqualFold(secured, "false"))
+// serving reads whether nodes have a shuffle service by the user's configuration, and how reduces fetch from it.
+func (s *Spec) serving(c *conf.Config) error {
+	s.NodesServe = s.Job.Reduces > 0 && slices.Contains(c.Strings("yarn.nodemanager.aux-services"), served.Service)
+	s.ServeTLS = c.Bool("mapreduce.shuffle.ssl.enabled")
+	trust, err := ssl.Client(c)
+	switch {
+	case err == nil:
+		s.Authorities = trust.Authorities()
+	case s.NodesServe && s.ServeTLS:
+		return fmt.Errorf("mapreduce.shuffle.ssl.enabled is set, and reduces can't know the certificates of nodes: %w", err)
+	}
+	return nil
 }
 
 // reader reads settings and keeps the first error.

@@ -83,7 +83,7 @@ func TestNodesServeWhereTheyAreConfiguredTo(t *testing.T) {
 		{[]string{"yarn.nodemanager.aux-services=spark_shuffle,mapreduce_shuffle"}, 1, true},
 		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle"}, 0, false},
 		{[]string{"yarn.nodemanager.aux-services=spark_shuffle"}, 1, false},
-		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle", "mapreduce.shuffle.ssl.enabled=true"}, 1, false},
+		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle", "mapreduce.shuffle.ssl.enabled=true"}, 1, true},
 		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle", "mapreduce.shuffle.ssl.enabled=False"}, 1, true},
 	} {
 		c, err := conf.Load(conf.Options{Overrides: x.set})

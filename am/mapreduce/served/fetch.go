@@ -52,20 +52,30 @@ func (p *Part) Sum() (uint32, error) {
 // Close ends the answer.
 func (p *Part) Close() error { return p.body.Close() }
 
+// Client asks services of nodes for outputs.
+type Client struct {
+	HTTP *http.Client
+	TLS  bool // the services speak HTTPS (mapreduce.shuffle.ssl.enabled)
+}
+
 // Get asks the service at host:port for the part of an output, by its Name, that is for a reduce. An error may be a *Refusal. Others may pass.
-func Get(ctx context.Context, c *http.Client, at string, secret []byte, app records.ApplicationID, name string, reduce int) (*Part, error) {
+func (c Client) Get(ctx context.Context, at string, secret []byte, app records.ApplicationID, name string, reduce int) (*Part, error) {
 	_, port, err := net.SplitHostPort(at)
 	if err != nil {
 		return nil, err
 	}
 	uri := fmt.Sprintf("/mapOutput?job=%s&reduce=%d&map=%s&keepAlive=true", jobID(app), reduce, url.QueryEscape(name))
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+uri, nil)
+	scheme := "http://"
+	if c.TLS {
+		scheme = "https://"
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+at+uri, nil)
 	if err != nil {
 		return nil, err
 	}
 	hash := sign(secret, port+uri)
 	r.Header["UrlHash"], r.Header["name"], r.Header["version"] = []string{hash}, []string{"mapreduce"}, []string{"1.0.0"}
-	a, err := c.Do(r)
+	a, err := c.HTTP.Do(r)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -47,10 +46,10 @@ func (w *worker) prove(ctx context.Context, name string, f *lines.File) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofPatience)
 	defer cancel()
-	c := &http.Client{Transport: &http.Transport{}}
-	defer c.CloseIdleConnections()
+	c := w.fetcher(1)
+	defer c.HTTP.CloseIdleConnections()
 	at := net.JoinHostPort(w.host, strconv.Itoa(w.shuffle))
-	p, err := served.Get(ctx, c, at, served.Secret(w.spec.Key), w.app, name, least)
+	p, err := c.Get(ctx, at, served.Secret(w.spec.Key), w.app, name, least)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"io"
+	stdlog "log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +25,8 @@ import (
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
+	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/yarn/records"
 	"heddle/yarn/writable"
 )
@@ -139,6 +143,51 @@ func TestWorkerLeavesOutputsToItsNode(t *testing.T) {
 			if _, err := os.Stat(f.Path); err != nil {
 				t.Errorf("the worker can't serve it: %v", err)
 			}
+		}
+	}
+}
+
+// Where nodes serve by TLS, workers and reduces ask so, and trust whom the job's submitter trusts. A node that they can't trust gets no output.
+func TestOutputsOfNodesByTLS(t *testing.T) {
+	n := newNode(t)
+	n.Close()
+	n.Server = httptest.NewUnstartedServer(n)
+	n.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	n.StartTLS()
+	t.Cleanup(n.Close)
+	n.URL = strings.Replace(n.URL, "https://", "http://", 1) // see at
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: n.Certificate().Raw})
+	for _, authorities := range [][]byte{known, nil} {
+		w := leavingWorker(n)
+		w.spec.ServeTLS = true
+		if w.trust, err = ssl.Trusting(c, authorities); err != nil {
+			t.Fatal(err)
+		}
+		f := sealed(t)
+		want, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = want[f.Segments[1].Offset:][:f.Segments[1].Length]
+		if got := w.leave(t.Context(), job.TaskID{Kind: job.Map}, &f); (got == n.port()) != (authorities != nil) {
+			t.Errorf("with %d bytes of authorities: port %d", len(authorities), got)
+		}
+		if authorities == nil {
+			continue
+		}
+		s := testShuffle(t, 1, 1<<20, once([]job.MapOutput{{Node: n.at()}}))
+		s.by, s.secret, s.services = testAttempt, n.secret, w.fetcher(1)
+		defer s.services.HTTP.CloseIdleConnections()
+		if err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := s.merge(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%q instead of %q, %v", &out, want, err)
 		}
 	}
 }

@@ -92,6 +92,7 @@ type shuffle struct {
 	file     func(name string) string
 	signer   *signed.Signer
 	http     *http.Client
+	services served.Client                                                    // of nodes
 	outputs  func(ctx context.Context, from int) (job.OutputsResponse, error) // where outputs are
 	failed   func(ctx context.Context, f job.FetchFailure) (again bool, err error)
 	progress func(done, of int)
@@ -328,7 +329,7 @@ func (s *shuffle) fetchFromNode(ctx context.Context, from job.MapOutput) error {
 	defer cancel()
 	stall := time.AfterFunc(fetchStall, cancel)
 	defer stall.Stop()
-	p, err := served.Get(ctx, s.http, from.Node, s.secret, s.by.App, served.Name(s.by, from.Map, from.Attempt), s.reduce)
+	p, err := s.services.Get(ctx, from.Node, s.secret, s.by.App, served.Name(s.by, from.Map, from.Attempt), s.reduce)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
+	"heddle/conf/ssl"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
 	"heddle/yarn/rest/port"
@@ -57,7 +58,8 @@ type worker struct {
 	attempt   records.AttemptID
 	locals    []string // the application's folders on the disks, where the node's shuffle service finds outputs
 	shuffle   int      // port of that service; 0: the worker serves outputs itself
-	proven    bool     // it has given an output
+	trust     *ssl.Trust
+	proven    bool // it has given an output
 }
 
 func newWorker(master string, log *logrus.Entry) (*worker, error) {
@@ -97,7 +99,10 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.files, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log}); err != nil {
+	if w.trust, err = ssl.Trusting(c, w.spec.Authorities); err != nil {
+		return nil, err
+	}
+	if w.files, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log, Trust: w.trust}); err != nil {
 		return nil, err
 	}
 	// Memory not used by the sorter, the shuffle, or this program is left to the user's commands.
@@ -106,6 +111,15 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	debug.SetMemoryLimit(max(memory*6/10, 64<<20))
 	w.master = &signed.Caller{Base: master, Signer: signed.NewSigner(w.spec.Key), HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
 	return w, nil
+}
+
+// fetcher returns a client of nodes' shuffle services, and of other workers.
+func (w *worker) fetcher(idle int) served.Client {
+	t := &http.Transport{MaxIdleConnsPerHost: idle}
+	if w.spec.ServeTLS {
+		w.trust.Use(t)
+	}
+	return served.Client{HTTP: &http.Client{Transport: t}, TLS: w.spec.ServeTLS}
 }
 
 func (w *worker) run(ctx context.Context) error {
@@ -224,9 +238,10 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 		return t.runMap(ctx)
 	}
 	w.sorting = lines.Memory{} // the shuffle needs it
+	fetcher := w.fetcher(w.spec.Copies)
 	s := &shuffle{
 		reduce: t.ID.Index, by: w.attempt, secret: served.Secret(w.spec.Key), spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
-		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},
+		http: fetcher.HTTP, services: fetcher,
 		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
 			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)
 			return resp, err
