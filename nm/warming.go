@@ -36,14 +36,15 @@ func (n *NodeManager) openWarming(files *hdfsadapter.Adapter) error {
 			if user == "" { // which would be the NodeManager's own
 				return nil, errors.New("the order names no user")
 			}
-			at, err := files.As(user).Locate(file)
+			as := usersView(n, files, user)
+			at, err := as.Locate(file)
 			if err != nil {
 				return nil, err
 			}
 			if at.Scheme != root.Scheme || at.Authority != root.Authority {
 				return nil, fmt.Errorf("%s is not on %s", at, root)
 			}
-			return files.As(user).OpenHere(ctx, at.String())
+			return as.OpenHere(ctx, at.String())
 		},
 		Log: n.log, NameNode: n.cachePool(files), CacheMost: int64(c.Int(prefix+"cache-mb")) << 20, CacheLease: c.Duration(prefix + "cache-lease-ms"),
 	})
@@ -59,13 +60,14 @@ func (n *NodeManager) openWarming(files *hdfsadapter.Adapter) error {
 func (n *NodeManager) cachePool(files *hdfsadapter.Adapter) warming.NameNode {
 	const prefix = "heddle.nodemanager.warming."
 	if pool := n.o.Conf.Text(prefix + "cache-pool"); pool != "" {
-		return &cachePool{files, pool, n.o.Conf.Duration(prefix + "cache-lease-ms")}
+		return &cachePool{n, files, pool, n.o.Conf.Duration(prefix + "cache-lease-ms")}
 	}
 	return nil
 }
 
 // cachePool makes directives of one pool as the NodeManager's own user, whose pool it is. Users' rights are asked for first (Blocks).
 type cachePool struct {
+	n     *NodeManager
 	files *hdfsadapter.Adapter
 	pool  string
 	lease time.Duration
@@ -75,7 +77,7 @@ func (p *cachePool) Blocks(ctx context.Context, user, file string) ([]hdfsadapte
 	if user == "" { // which would be the NodeManager's own
 		return nil, errors.New("the job has no user")
 	}
-	as := p.files.As(user)
+	as := usersView(p.n, p.files, user)
 	at, err := as.Locate(file)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
+	"heddle/yarn/sasl"
 )
 
 // Options describe the load.
@@ -42,6 +44,39 @@ type Options struct {
 	// Submits is told of each application before it is submitted; nil: it isn't reported. Applications then have a lifetime, so
 	// that they end by themselves.
 	Submits func(app string) error `json:"-"`
+	// Secure has what peers prove to a cluster with Kerberos; nil: a cluster without.
+	Secure *Secure `json:"-"`
+}
+
+// Secure is by what a load's peers prove who they are.
+type Secure struct {
+	User, Nodes ipc.Identity
+	Protection  sasl.Qualities // hadoop.rpc.protection
+}
+
+// client returns a client of RPC for one peer.
+func (o *Options) client() *ipc.Client {
+	c := ipc.ClientConfig{MaxIdle: time.Minute}
+	if o.Secure != nil {
+		c.Protection = o.Secure.Protection
+	}
+	return ipc.NewClient(c)
+}
+
+// user returns who submits.
+func (o *Options) user() ipc.Identity {
+	if o.Secure != nil {
+		return o.Secure.User
+	}
+	return ipc.Identity{User: o.User}
+}
+
+// nodeManager returns who nodes are.
+func (o *Options) nodeManager() ipc.Identity {
+	if o.Secure != nil {
+		return o.Secure.Nodes
+	}
+	return ipc.Identity{User: "yarn"}
 }
 
 // spare is for how long an application may live beyond the load's own time.

@@ -40,9 +40,8 @@ const tokenPatience = 60 * time.Second
 
 // newMaster submits an application and registers its ApplicationMaster.
 func newMaster(ctx context.Context, r *run) (*master, error) {
-	m := &master{run: r, client: ipc.NewClient(ipc.ClientConfig{MaxIdle: time.Minute})}
-	user := ipc.Identity{User: r.o.User}
-	rm := m.client.Failover(r.o.Client, protocol.ApplicationClient, user, ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
+	m := &master{run: r, client: r.o.client()}
+	rm := m.client.Failover(r.o.Client, protocol.ApplicationClient, r.o.user(), ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
 	t, err := submit(ctx, rm, r.o)
 	if err != nil {
 		m.client.Close()

@@ -34,10 +34,10 @@ func newNode(r *run, i int) *node {
 	n := &node{
 		run:     r,
 		id:      nodeID(i),
-		client:  ipc.NewClient(ipc.ClientConfig{MaxIdle: time.Minute}),
+		client:  r.o.client(),
 		running: map[records.ContainerID]bool{},
 	}
-	n.rm = n.client.Failover(r.o.Tracker, protocol.ResourceTracker, ipc.Identity{User: "yarn"},
+	n.rm = n.client.Failover(r.o.Tracker, protocol.ResourceTracker, r.o.nodeManager(),
 		ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
 	return n
 }

@@ -1,0 +1,150 @@
+package secure
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/conf"
+	"heddle/conf/caller"
+	"heddle/conf/rpc"
+	"heddle/conf/secure"
+	"heddle/integration/hadooplab"
+	"heddle/integration/load"
+	"heddle/internal/await"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/records"
+)
+
+// cost is what a group of three members was measured to do.
+type cost struct {
+	load.Result
+	failover time.Duration // from the end of the leader to the next answer
+	logins   int           // AS-REQ at the KDC
+	tickets  int           // TGS-REQ
+}
+
+// What security costs: the same load on groups without Kerberos and with each protection, in turns. It prints a table for docs/performance.md. Grants with Kerberos come
+// at least at a third of the rate without, also on a busy machine.
+func TestCost(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	const rounds = 3
+	modes := []string{"simple", "authentication", "integrity", "privacy"}
+	all := map[string][]cost{}
+	for range rounds {
+		for _, mode := range modes {
+			t.Run(mode, func(t *testing.T) { all[mode] = append(all[mode], measure(t, mode)) })
+		}
+	}
+	best := map[string]float64{}
+	for _, mode := range modes {
+		for _, c := range all[mode] {
+			best[mode] = max(best[mode], c.PerSecond)
+			t.Logf("%-14s %6.0f grants/s, ask to grant p50 %v p99 %v, heartbeats p99 %v, failover %v, %d AS and %d TGS requests", mode, c.PerSecond, c.Latency.P50.Round(100*time.Microsecond),
+				c.Latency.P99.Round(100*time.Microsecond), c.Heartbeats.P99.Round(100*time.Microsecond), c.failover.Round(time.Millisecond), c.logins, c.tickets)
+		}
+	}
+	for _, mode := range modes {
+		if best[mode] < best["simple"]/3 {
+			t.Errorf("%s: %.0f grants/s at best, and %.0f without Kerberos", mode, best[mode], best["simple"])
+		}
+	}
+}
+
+func measure(t *testing.T, mode string) (c cost) {
+	var r *realm
+	var site map[string]string
+	if mode == "simple" {
+		site = map[string]string{"yarn.nodemanager.vmem-check-enabled": "false"}
+	} else {
+		r = newRealm(t, 10*time.Hour)
+		site = maps.Clone(r.site)
+		site["hadoop.rpc.protection"] = mode
+	}
+	l := hadooplab.Start(t, hadooplab.Options{ResourceManager: true, ResourceManagers: 3, Heddle: heddle, Site: site})
+	cfg, err := conf.Load(conf.Options{Dir: l.Conf()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := load.Options{
+		Queue: "default", Nodes: 100, NodeResource: records.NewResource(131072, 128), Heartbeat: time.Second, Masters: 8, Container: records.NewResource(1024, 1), Outstanding: 100,
+		Warmup: 3 * time.Second, Duration: 8 * time.Second,
+	}
+	if err := o.Address(cfg); err != nil {
+		t.Fatal(err)
+	}
+	who, err := caller.Of(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.User = who.User; r != nil {
+		o.Secure = identities(t, cfg, who.Identity)
+	}
+	if c.Result, err = load.Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	c.failover = takeover(t, l, o, who.Identity)
+	if r != nil {
+		for line := range strings.Lines(r.Log()) {
+			switch {
+			case !strings.Contains(line, ": ISSUE:"):
+			case strings.Contains(line, "TGS_REQ"):
+				c.tickets++
+			case strings.Contains(line, "AS_REQ"):
+				c.logins++
+			}
+		}
+	}
+	return c
+}
+
+// identities returns what the peers of a load have in a realm.
+func identities(t *testing.T, cfg *conf.Config, user ipc.Identity) *load.Secure {
+	t.Helper()
+	account, err := secure.NodeManager(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := account.Login()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tickets, err := secure.ForResourceManagers(cfg, login)
+	if err != nil {
+		t.Fatal(err)
+	}
+	protection, err := rpc.Protection(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &load.Secure{User: user, Nodes: ipc.Identity{User: login.Principal(), Kerberos: tickets}, Protection: protection}
+}
+
+// takeover kills the leader, and returns how long it takes until a client has an answer.
+func takeover(t *testing.T, l *hadooplab.Lab, o load.Options, who ipc.Identity) time.Duration {
+	t.Helper()
+	var protection ipc.ClientConfig
+	if o.Secure != nil {
+		protection.Protection = o.Secure.Protection
+	}
+	client := ipc.NewClient(protection)
+	t.Cleanup(client.Close)
+	leads := func(at string) bool {
+		_, err := protocol.GetClusterMetrics.Call(t.Context(), client.Endpoint(at, protocol.ApplicationClient, who), &pb.GetClusterMetricsRequest{})
+		return err == nil
+	}
+	leader := await.Value(t, "a member leads", func() (int, bool) {
+		i := slices.IndexFunc(o.Client, leads)
+		return i, i >= 0
+	})
+	l.Daemon(fmt.Sprintf("resourcemanager%d", leader+1)).Kill()
+	killed := time.Now()
+	rest := slices.Delete(slices.Clone(o.Client), leader, leader+1)
+	await.Until(t, "another member leads", func() bool { return slices.ContainsFunc(rest, leads) })
+	return time.Since(killed)
+}
