@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"heddle/hdfsadapter/block"
 	"heddle/yarn/pb"
 )
 
@@ -36,7 +37,7 @@ func address(id *pb.DatanodeID, byName bool) string {
 }
 
 // dial connects to a DataNode. The end of ctx closes the connection. protect proves who connects.
-func (d *dataNodes) dial(ctx context.Context, addr string, protect func(net.Conn) (net.Conn, error)) (*blockConn, error) {
+func (d *dataNodes) dial(ctx context.Context, addr string, protect func(net.Conn) (net.Conn, error)) (*block.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
@@ -48,8 +49,8 @@ func (d *dataNodes) dial(ctx context.Context, addr string, protect func(net.Conn
 		_ = conn.Close()
 		return nil, err
 	}
-	c := newBlockConn(protected, addr, d.timeout)
-	c.unhook = unhook
+	c := block.New(protected, addr, d.timeout)
+	c.Unhook = unhook
 	return c, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/hdfsadapter/block"
 	"heddle/hdfsadapter/position"
 	"heddle/hdfsadapter/zone"
 	"heddle/yarn/pb"
@@ -90,12 +91,12 @@ type replica struct {
 type stream struct {
 	pos   int64 // in the file
 	ahead int64 // bytes to ask for next
-	conn  *blockConn
+	conn  *block.Conn
 }
 
 func (t *stream) drop() {
 	if t.conn != nil {
-		t.conn.close()
+		t.conn.Close()
 		t.conn = nil
 	}
 }
@@ -193,7 +194,7 @@ func (r *hdfsReader) take(off int64) *stream {
 	}
 	fresh := &stream{pos: off}
 	for i, t := range slices.Backward(r.idle) {
-		if t.conn != nil && t.conn.finished() {
+		if t.conn != nil && t.conn.Finished() {
 			fresh.conn = t.conn
 			r.idle = slices.Delete(r.idle, i, i+1)
 			break
@@ -228,16 +229,16 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 	}
 	began := time.Now()
 	for {
-		stale := t.conn != nil && time.Since(t.conn.used) > staleAfter
-		if t.conn == nil || t.conn.finished() {
+		stale := t.conn != nil && time.Since(t.conn.Used) > staleAfter
+		if t.conn == nil || t.conn.Finished() {
 			if addr, err = r.connect(t, b, int64(len(p))); addr == "" {
 				return 0, "", err
 			}
 		} else {
-			addr = t.conn.addr
+			addr = t.conn.Addr
 		}
 		if err == nil {
-			n, err = t.conn.read(p)
+			n, err = t.conn.Read(p)
 		}
 		if err == nil {
 			t.pos += int64(n)
@@ -255,7 +256,7 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 	r.mu.Lock()
 	r.tried[replica{b.GetB().GetBlockId(), addr}] = true
 	r.mu.Unlock()
-	if !errors.Is(err, errChecksum) {
+	if !errors.Is(err, block.ErrChecksum) {
 		r.s.a.data.failed(addr)
 	}
 	r.s.a.options.Log.WithFields(map[string]any{"file": r.path, "block": b.GetB().GetBlockId(), "datanode": addr}).
@@ -278,8 +279,8 @@ func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr st
 	if addr == "" {
 		return "", fmt.Errorf("%w of block %d", errNoReplica, b.GetB().GetBlockId())
 	}
-	if t.conn != nil && t.conn.addr == addr && t.conn.reusable() {
-		if t.conn.request(b, r.s.client, offset, length) == nil {
+	if t.conn != nil && t.conn.Addr == addr && t.conn.Reusable() {
+		if t.conn.Request(b, r.s.client, offset, length) == nil {
 			return addr, nil
 		}
 	}
@@ -289,8 +290,8 @@ func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr st
 		return addr, err
 	}
 	t.conn = conn
-	conn.used = time.Now()
-	return addr, conn.request(b, r.s.client, offset, length)
+	conn.Used = time.Now()
+	return addr, conn.Request(b, r.s.client, offset, length)
 }
 
 // block returns the block at a position of the file. It asks the NameNode if it doesn't know the block's place.

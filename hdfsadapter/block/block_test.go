@@ -1,18 +1,16 @@
-package hdfsadapter
+package block
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -33,9 +31,15 @@ func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 func (s *script) Close() error                     { return nil }
 
-func scripted(data []byte) (*blockConn, *script) {
+func randomBytes(n int, seed uint64) []byte {
+	out := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(out) // never fails
+	return out
+}
+
+func scripted(data []byte) (*Conn, *script) {
 	s := &script{in: bytes.NewReader(data)}
-	return newBlockConn(s, "dn:1", time.Second), s
+	return New(s, "dn:1", time.Second), s
 }
 
 func located(size int) *pb.LocatedBlock {
@@ -135,16 +139,16 @@ func TestPartsOfBlocks(t *testing.T) {
 		}
 		c, s := scripted(said)
 		for i, p := range parts {
-			if i > 0 && !c.reusable() {
+			if i > 0 && !c.Reusable() {
 				t.Fatal("the connection can't be used again")
 			}
-			if err := c.request(located(len(d.data)), "me", int64(p.offset), int64(p.length)); err != nil {
+			if err := c.Request(located(len(d.data)), "me", int64(p.offset), int64(p.length)); err != nil {
 				t.Fatal(err)
 			}
 			var got []byte
 			buf := make([]byte, rapid.IntRange(1, 2000).Draw(t, "read"))
-			for !c.finished() {
-				n, err := c.read(buf)
+			for !c.Finished() {
+				n, err := c.Read(buf)
 				if err != nil || n == 0 {
 					t.Fatalf("%d bytes, %v", n, err)
 				}
@@ -153,7 +157,7 @@ func TestPartsOfBlocks(t *testing.T) {
 			if !bytes.Equal(got, d.data[p.offset:p.offset+p.length]) {
 				t.Fatalf("part %+v is different", p)
 			}
-			if _, err := c.read(buf); err != io.EOF {
+			if _, err := c.Read(buf); err != io.EOF {
 				t.Fatalf("behind the end: %v", err)
 			}
 		}
@@ -171,13 +175,13 @@ func TestWrongBitsAreFound(t *testing.T) {
 		bit := rapid.IntRange(0, 8*len(said)-1).Draw(t, "bit")
 		said[bit/8] ^= 1 << (bit % 8)
 		c, _ := scripted(said)
-		if c.request(located(len(d.data)), "me", 0, int64(len(d.data))) != nil {
+		if c.Request(located(len(d.data)), "me", 0, int64(len(d.data))) != nil {
 			return
 		}
 		var got []byte
 		buf := make([]byte, 700)
-		for !c.finished() {
-			n, err := c.read(buf)
+		for !c.Finished() {
+			n, err := c.Read(buf)
 			got = append(got, buf[:n]...)
 			if err != nil {
 				break
@@ -199,40 +203,13 @@ func TestRefusals(t *testing.T) {
 	}
 	for what, said := range map[string][]byte{"refused": said, "closed": nil, "cut": said[:3]} {
 		c, _ := scripted(said)
-		if err := c.request(located(10), "me", 0, 10); err == nil || errors.Is(err, io.EOF) {
+		if err := c.Request(located(10), "me", 0, 10); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
 }
 
-// A reader that gives up says nothing against a DataNode, unless that has kept it waiting: then others are asked first from then on.
-func TestWhoGivesUpBlamesNoDataNode(t *testing.T) {
-	for after, bad := range map[time.Duration]bool{hangsAfter / 2: false, 2 * hangsAfter: true} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			conn, silent := net.Pipe()
-			defer silent.Close()
-			c := newBlockConn(conn, "dn:1", time.Hour)
-			c.end = 10
-			c.unhook = context.AfterFunc(ctx, func() { _ = conn.Close() })
-			a := &Adapter{options: Options{Log: logrus.NewEntry(logrus.New())}, data: newDataNodes(true, 0)}
-			a.options.Log.Logger.SetOutput(io.Discard)
-			r := &hdfsReader{
-				s: &hdfsStore{a: a}, path: "/a", ctx: ctx, info: Info{Size: 10}, tried: map[replica]bool{},
-				blocks: []*pb.LocatedBlock{located(10)}, idle: []*stream{{conn: c}},
-			}
-			time.AfterFunc(after, func() { cancel(context.Canceled) })
-			if _, err := r.Read(make([]byte, 10)); !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-			if _, blamed := a.data.bad["dn:1"]; blamed != bad {
-				t.Errorf("after %v: blamed %t", after, blamed)
-			}
-		})
-	}
-}
-
-func FuzzBlockConn(f *testing.F) {
+func FuzzConn(f *testing.F) {
 	// Small ones: the fuzzer tries to leave out each run of bytes of what it finds interesting, for a minute each.
 	d := dataNode{data: randomBytes(60, 3), kind: pb.ChecksumType_CHECKSUM_CRC32C, chunk: 16, packet: 2}
 	f.Add(d.answer(0, 60))
@@ -242,13 +219,13 @@ func FuzzBlockConn(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, said []byte) {
 		c, _ := scripted(said)
-		if c.request(located(60), "me", 20, 30) != nil {
+		if c.Request(located(60), "me", 20, 30) != nil {
 			return
 		}
 		total := 0
 		buf := make([]byte, 100)
 		for {
-			n, err := c.read(buf)
+			n, err := c.Read(buf)
 			total += n
 			if err != nil {
 				break
@@ -257,14 +234,14 @@ func FuzzBlockConn(f *testing.F) {
 		if total > 30 {
 			t.Fatalf("%d bytes were handed out of 30", total)
 		}
-		c.reusable()
+		c.Reusable()
 		if cap(c.packet) > 2*len(said)+maxPacketData {
 			t.Fatalf("a buffer of %d bytes for %d", cap(c.packet), len(said))
 		}
 	})
 }
 
-func BenchmarkBlockConn(b *testing.B) {
+func BenchmarkConn(b *testing.B) {
 	d := dataNode{data: randomBytes(1<<20, 4), kind: pb.ChecksumType_CHECKSUM_CRC32C, chunk: 512, packet: 126}
 	said := d.answer(0, len(d.data))
 	buf := make([]byte, 128<<10)
@@ -272,11 +249,11 @@ func BenchmarkBlockConn(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c, _ := scripted(said)
-		if err := c.request(located(len(d.data)), "me", 0, int64(len(d.data))); err != nil {
+		if err := c.Request(located(len(d.data)), "me", 0, int64(len(d.data))); err != nil {
 			b.Fatal(err)
 		}
-		for !c.finished() {
-			if _, err := c.read(buf); err != nil {
+		for !c.Finished() {
+			if _, err := c.Read(buf); err != nil {
 				b.Fatal(err)
 			}
 		}

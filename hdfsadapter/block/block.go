@@ -1,4 +1,5 @@
-package hdfsadapter
+// Package block reads blocks from DataNodes.
+package block
 
 import (
 	"bufio"
@@ -29,17 +30,17 @@ const (
 	lastPacketWait = time.Second
 )
 
-// errChecksum says that data doesn't match its checksum.
-var errChecksum = errors.New("checksum error: the replica is corrupt")
+// ErrChecksum says that data doesn't match its checksum.
+var ErrChecksum = errors.New("checksum error: the replica is corrupt")
 
-// blockConn is a connection to a DataNode. It reads parts of blocks one after the other. It verifies the checksum of
+// Conn is a connection to a DataNode. It reads parts of blocks one after the other. It verifies the checksum of
 // every byte before it returns it.
-type blockConn struct {
+type Conn struct {
 	conn    net.Conn
 	in      *bufio.Reader
-	addr    string
+	Addr    string // of the DataNode
 	timeout time.Duration
-	used    time.Time // when data last arrived
+	Used    time.Time // when data last arrived
 
 	// The part being read; offsets count from the beginning of the block.
 	sums   *crc32.Table // nil: the block has no checksums
@@ -52,22 +53,24 @@ type blockConn struct {
 	packet []byte       // buffer of ready
 	ended  bool         // the last packet was received and answered: another request may follow
 
-	unhook func() bool // ends the connection's dependence on a context
+	Unhook func() bool // ends the connection's dependence on a context
 }
 
-func newBlockConn(conn net.Conn, addr string, timeout time.Duration) *blockConn {
-	return &blockConn{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), addr: addr, timeout: timeout}
+// New returns a connection that has asked for nothing yet. timeout limits each send and receive.
+func New(conn net.Conn, addr string, timeout time.Duration) *Conn {
+	return &Conn{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), Addr: addr, timeout: timeout}
 }
 
-func (c *blockConn) close() {
-	if c.unhook != nil {
-		c.unhook()
+// Close closes the connection.
+func (c *Conn) Close() {
+	if c.Unhook != nil {
+		c.Unhook()
 	}
 	_ = c.conn.Close() // no data is lost
 }
 
-// request asks for length bytes of a block from offset on. The connection must be new or reusable.
-func (c *blockConn) request(b *pb.LocatedBlock, client string, offset, length int64) error {
+// Request asks for length bytes of a block from offset on. The connection must be new or reusable.
+func (c *Conn) Request(b *pb.LocatedBlock, client string, offset, length int64) error {
 	base := &pb.BaseHeader{}
 	base.SetBlock(b.GetB())
 	base.SetToken(b.GetBlockToken())
@@ -101,7 +104,7 @@ func (c *blockConn) request(b *pb.LocatedBlock, client string, offset, length in
 }
 
 // begin prepares for the packets after a response.
-func (c *blockConn) begin(info *pb.ReadOpChecksumInfo, offset, length int64) error {
+func (c *Conn) begin(info *pb.ReadOpChecksumInfo, offset, length int64) error {
 	sum := info.GetChecksum()
 	switch sum.GetType() {
 	case pb.ChecksumType_CHECKSUM_NULL:
@@ -126,11 +129,11 @@ func (c *blockConn) begin(info *pb.ReadOpChecksumInfo, offset, length int64) err
 	return nil
 }
 
-// read returns at least one byte of the part, or io.EOF at its end. After another error the connection can't be used
+// Read returns at least one byte of the part, or io.EOF at its end. After another error the connection can't be used
 // again.
-func (c *blockConn) read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	for len(c.ready) == 0 {
-		if c.finished() {
+		if c.Finished() {
 			return 0, io.EOF
 		}
 		if err := c.receive(); err != nil {
@@ -143,12 +146,12 @@ func (c *blockConn) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// finished reports whether read has returned all of the part.
-func (c *blockConn) finished() bool { return c.pos == c.end }
+// Finished reports whether read has returned all of the part.
+func (c *Conn) Finished() bool { return c.pos == c.end }
 
-// reusable reports whether another request may follow. The last packet, which has no data, should have arrived by now.
-func (c *blockConn) reusable() bool {
-	if !c.finished() || c.ended {
+// Reusable reports whether another request may follow. The last packet, which has no data, should have arrived by now.
+func (c *Conn) Reusable() bool {
+	if !c.Finished() || c.ended {
 		return c.ended
 	}
 	defer func(d time.Duration) { c.timeout = d }(c.timeout)
@@ -158,7 +161,7 @@ func (c *blockConn) reusable() bool {
 
 // receive reads the next packet and verifies it. It consists of its length without the header's (4 bytes, which count
 // themselves), the header's length (2 bytes), the header, checksums and data.
-func (c *blockConn) receive() error {
+func (c *Conn) receive() error {
 	if err := c.conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return err
 	}
@@ -166,7 +169,7 @@ func (c *blockConn) receive() error {
 	if _, err := io.ReadFull(c.in, lengths[:]); err != nil {
 		return err
 	}
-	c.used = time.Now()
+	c.Used = time.Now()
 	if c.ended {
 		return errors.New("a packet follows the last one")
 	}
@@ -219,21 +222,21 @@ func (c *blockConn) receive() error {
 	return nil
 }
 
-func (c *blockConn) grow(n int) {
+func (c *Conn) grow(n int) {
 	if cap(c.packet) < n {
 		c.packet = make([]byte, n)
 	}
 	c.packet = c.packet[:n]
 }
 
-func (c *blockConn) verify(sums, data []byte) error {
+func (c *Conn) verify(sums, data []byte) error {
 	if c.sums == nil {
 		return nil
 	}
 	for ; len(data) > 0; sums = sums[crc32.Size:] {
 		n := min(c.chunk, len(data))
 		if crc32.Checksum(data[:n], c.sums) != binary.BigEndian.Uint32(sums) {
-			return errChecksum
+			return ErrChecksum
 		}
 		data = data[n:]
 	}
@@ -241,7 +244,7 @@ func (c *blockConn) verify(sums, data []byte) error {
 }
 
 // take keeps those bytes of a packet that were asked for. A DataNode sends whole chunks.
-func (c *blockConn) take(data []byte) {
+func (c *Conn) take(data []byte) {
 	from := c.next
 	c.next += int64(len(data))
 	lo, hi := min(max(c.pos-from, 0), int64(len(data))), min(max(c.end-from, 0), int64(len(data)))
@@ -251,7 +254,7 @@ func (c *blockConn) take(data []byte) {
 }
 
 // finish acknowledges the data. The DataNode then waits for another request.
-func (c *blockConn) finish() error {
+func (c *Conn) finish() error {
 	if c.pos+int64(len(c.ready)) != c.end {
 		return fmt.Errorf("the DataNode stopped %d bytes before the end", c.end-c.pos)
 	}
