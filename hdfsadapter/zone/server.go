@@ -214,19 +214,19 @@ func (s *Server) ask(ctx context.Context, who Caller, method, addr string, body 
 		if errors.As(err, &u) {
 			err = u.Err // the address may have a token
 		}
-		return nil, fmt.Errorf("Key Management Server %s: %w", req.URL.Host, err)
+		return nil, fmt.Errorf("the Key Management Server at %s: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	answer, err := bounded.ReadSome(resp.Body, maxAnswer)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("Key Management Server %s: %w", req.URL.Host, err)
+		return nil, fmt.Errorf("the Key Management Server at %s: %w", req.URL.Host, err)
 	case resp.StatusCode >= 400 && resp.StatusCode < 500:
 		class, text := words(answer)
 		return nil, &ipc.RemoteError{Class: class, Text: fmt.Sprintf("the Key Management Server answers %s: %s", resp.Status, text), Addr: req.URL.Host}
 	case resp.StatusCode != http.StatusOK:
 		_, text := words(answer)
-		return nil, fmt.Errorf("Key Management Server %s answers %s: %s", req.URL.Host, resp.Status, text)
+		return nil, fmt.Errorf("the Key Management Server at %s answers %s: %s", req.URL.Host, resp.Status, text)
 	}
 	return answer, nil
 }
