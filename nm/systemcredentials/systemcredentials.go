@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"heddle/nm/application"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
@@ -69,4 +70,22 @@ func (h *Held) For(app records.ApplicationID, own []byte) []byte {
 		return own // can't be: both were decoded
 	}
 	return encoded
+}
+
+// OfUser returns the tokens of those applications that are a user's, as For does; the newest application's first: an old one's may have been cancelled.
+func (h *Held) OfUser(user string, apps []application.Info) (tokens []token.Token) {
+	apps = slices.SortedFunc(slices.Values(apps), func(a, b application.Info) int { return b.ID.Compare(a.ID) })
+	for _, app := range apps {
+		if app.User != user {
+			continue
+		}
+		c, err := token.DecodeCredentials(h.For(app.ID, app.Tokens))
+		if err != nil {
+			continue // it has none
+		}
+		for _, t := range c.Tokens {
+			tokens = append(tokens, t.Token)
+		}
+	}
+	return tokens
 }

@@ -1,9 +1,11 @@
 package systemcredentials
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"heddle/nm/application"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
@@ -27,6 +29,25 @@ func message(app records.ApplicationID, credentials []byte) *pb.SystemCredential
 	m.SetAppId(app.PB())
 	m.SetCredentialsForApp(credentials)
 	return m
+}
+
+// What the node reads for a user it reads with that user's tokens, and never with another's. A newer application's come first.
+func TestTokensOfAUser(t *testing.T) {
+	var h Held
+	app := func(id int32, user, password string) application.Info {
+		return application.Info{ID: records.ApplicationID{ID: id}, User: user, Tokens: encode(t, token.Credentials{Tokens: []token.NamedToken{hdfs("nn:8020", password)}})}
+	}
+	apps := []application.Info{app(1, "alice", "old"), app(2, "bob", "bob's"), app(3, "alice", "new"), {ID: records.ApplicationID{ID: 4}, User: "alice", Tokens: []byte("damaged")}}
+	var got []string
+	for _, tok := range h.OfUser("alice", apps) {
+		got = append(got, string(tok.Password))
+	}
+	if !slices.Equal(got, []string{"new", "old"}) {
+		t.Errorf("alice's tokens are %q", got)
+	}
+	if len(h.OfUser("", apps)) != 0 {
+		t.Error("a user without a name has tokens")
+	}
 }
 
 // The ResourceManager's token stands for the container's of the same NameNode. What else the container brought stays.
