@@ -84,7 +84,7 @@ func (g *kernelGroup) Memory() (Memory, error) {
 }
 
 // Reclaim first makes the kernel write out memory of suspended processes, in large pieces: with limits alone it looks for pages, and waits for each
-// (docs/decisions/suspension.md). Then only the written pages must be freed. Where the kernel refuses the first part, which takes CAP_SYS_NICE,
+// (docs/decisions/suspension-paging.md). Then only the written pages must be freed. Where the kernel refuses the first part, which takes CAP_SYS_NICE,
 // limits alone take the memory.
 func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) error {
 	if frozen, err := g.Frozen(); err == nil && frozen {
