@@ -16,6 +16,7 @@ import (
 	"heddle/conf"
 	"heddle/integration/load"
 	"heddle/nm/proc"
+	"heddle/rm"
 	"heddle/yarn/records"
 )
 
@@ -29,7 +30,7 @@ func newBenchRM(s *source) *cobra.Command {
 	var o load.Options
 	var memory, cores, containerMB int64
 	var asJSON, stock, busy bool
-	var runs int
+	var runs, open int
 	c := &cobra.Command{
 		Use:   "rm",
 		Short: "Load a ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
@@ -85,6 +86,13 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 				defer func() { err = errors.Join(err, done()) }()
 			}
 			collector.Rarely()
+			if open > 0 {
+				if own == nil {
+					return errors.New("--tabs measures a ResourceManager that is started for it: name no configuration")
+				}
+				all, err := benchTabs(cmd.Context(), o, "http://"+config.Text(rm.WebAddress), own.pid, open)
+				return errors.Join(err, printTabs(cmd.OutOrStdout(), all))
+			}
 			res, err := load.Run(cmd.Context(), o)
 			if res.Duration == 0 {
 				return err
@@ -114,6 +122,7 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
+	f.IntVar(&open, "tabs", 0, "load it once more with so many browser tabs on its first page, and print both")
 	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
 	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
 	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
