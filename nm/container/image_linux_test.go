@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"heddle/internal/await"
 	"heddle/internal/imagetest"
 	"heddle/internal/needs"
@@ -22,7 +24,7 @@ import (
 )
 
 // imageLab is a node that runs images, each user as one of their own. The image is there as a folder, an archive, and one of docker's.
-func newImageLab(t *testing.T, tweak ...func(*image.Config)) *lab {
+func newImageLab(t testing.TB, tweak ...func(*image.Config)) *lab {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run processes as other users")
@@ -50,6 +52,9 @@ func newImageLab(t *testing.T, tweak ...func(*image.Config)) *lab {
 		Env: []string{"OF_IMAGE=yes", "LANG=of image"}, Entrypoint: []string{"/bin/bash", "-c", "echo entry $0 $1 $FLAG; echo bad >&2; exit 9"},
 	}
 	i.Layout(t, l.dir+"/images/team/folder/1", "")
+	other := i
+	other.Layers = i.Layers[:2]
+	other.Layout(t, l.dir+"/images/team/other/1", "")
 	i.Gzip = true
 	i.Archive(t, l.dir+"/images/team/archive/1.tar", "1")
 	i.Saved(t, l.dir+"/images/team/saved/1.tar", "team/saved:1")
@@ -88,7 +93,7 @@ func newImageLab(t *testing.T, tweak ...func(*image.Config)) *lab {
 }
 
 // checkNoMounts asserts that no mount of a container outlives it, in any mount namespace.
-func checkNoMounts(t *testing.T, dir string) {
+func checkNoMounts(t testing.TB, dir string) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/mountinfo")
 	if err != nil {
@@ -124,7 +129,7 @@ func logOf(t *testing.T, s Status, name string) string {
 func TestImages(t *testing.T) {
 	l := newImageLab(t)
 	for name, f := range map[string]func(*testing.T, *lab){
-		"three users": runThreeUsers, "entry point": runEntryPoint, "life": liveAndDie, "between lives": endBetweenLives, "tricks": refuseTricks,
+		"retry": retryInTheSameRoot, "three users": runThreeUsers, "entry point": runEntryPoint, "life": liveAndDie, "between lives": endBetweenLives, "tricks": refuseTricks,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, l) })
 	}
@@ -284,5 +289,47 @@ func refuseTricks(t *testing.T, l *lab) {
 	env := map[string]string{launch.RuntimeType: "runc", "YARN_CONTAINER_RUNTIME_RUNC_IMAGE": "team/saved:1"}
 	if s := waitDone(t, l.run(job{id: containerID(7, 99), env: env, command: "exit 4"})); s.ExitCode != 4 {
 		t.Errorf("runc: exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
+}
+
+// A program that is started again finds what it has written to its root. With another image it doesn't.
+func retryInTheSameRoot(t *testing.T, l *lab) {
+	r := &pb.ContainerRetryContext{}
+	r.SetRetryPolicy(pb.ContainerRetryPolicy_RETRY_ON_ALL_ERRORS)
+	r.SetMaxRetries(1)
+	s := waitDone(t, l.run(job{id: containerID(8, 1), env: asksFor("team/folder:1"), retry: r, command: "if [ -e /tmp/mine ]; then exit 0; fi; touch /tmp/mine; exit 5"}))
+	if s.ExitCode != 0 {
+		t.Errorf("exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
+	c := l.run(job{id: containerID(8, 2), env: asksFor("team/folder:1"), command: "trap 'exit 0' TERM; touch /tmp/mine ready; while :; do sleep 0.01; done"})
+	await.Until(t, "it has written", func() bool { return exists(c.Status().WorkDir + "/ready") })
+	to := proto.CloneOf(c.LaunchContext())
+	for _, v := range to.GetEnvironment() {
+		if strings.HasSuffix(v.GetKey(), "_IMAGE") {
+			v.SetValue("team/other:1")
+		}
+	}
+	to.SetCommand([]string{"if [ -e /tmp/mine ]; then exit 6; fi; exit 7"})
+	if err := c.Reinitialize(to, true); err != nil {
+		t.Fatal(err)
+	}
+	if s := waitDone(t, c); s.ExitCode != 7 {
+		t.Errorf("exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
+}
+
+// The cost of an image whose layers are there: the container's start until its program has ended, beside one on the machine.
+func BenchmarkStart(b *testing.B) {
+	l := newImageLab(b)
+	n := int64(0)
+	for name, env := range map[string]map[string]string{"machine": {}, "image": asksFor("team/folder:1")} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				n++
+				if s := waitDone(b, l.run(job{id: containerID(9, n), env: env, command: "exit 7"})); s.ExitCode != 7 {
+					b.Fatal(s.Diagnostics)
+				}
+			}
+		})
 	}
 }

@@ -124,7 +124,7 @@ func (c *child) do(format string, args ...any) {
 }
 
 // newDeadLab is a lab whose node has not been started; the first life belongs to a child process.
-func newDeadLab(t *testing.T) *lab {
+func newDeadLab(t testing.TB) *lab {
 	l := &lab{t: t, dir: t.TempDir()}
 	t.Cleanup(func() {
 		if l.node != nil {

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ const (
 	lowerDir  = "lower"  // links to layers
 	mountsDir = "mounts" // what is to be mounted in the root
 	stateDir  = "state"  // of the OCI runtime
+	layersOf  = "layers" // a file: the layers below what the container has written
 	config    = "config.json"
 	passwd    = "passwd"
 )
@@ -88,9 +90,14 @@ func (c *Container) Enter() error {
 	return maskGroups()
 }
 
-// folders makes the container's folders, and removes what an earlier process has left, but for what it has written.
+// folders makes the container's folders, and removes what an earlier process has left, but for what it has written to the same image.
 func (c *Container) folders() error {
-	for _, name := range []string{workDir, lowerDir, mountsDir, stateDir} {
+	old := []string{workDir, lowerDir, mountsDir, stateDir}
+	layers := []byte(strings.Join(c.Layers, "\n"))
+	if was, err := bounded.ReadFile(c.path(layersOf), maxLayers); err != nil || !bytes.Equal(was, layers) {
+		old = append(old, upperDir)
+	}
+	for _, name := range old {
 		if err := os.RemoveAll(c.path(name)); err != nil {
 			return err
 		}
@@ -100,8 +107,10 @@ func (c *Container) folders() error {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(c.path(layersOf), layers, 0o600)
 }
+
+const maxLayers = 1 << 20 // bytes of the names of layers
 
 // overlay mounts the container's root. Its options have short relative paths: they must fit into a page, and a path may have colons and commas.
 func (c *Container) overlay() error {
