@@ -68,6 +68,7 @@ var skips = map[string]map[string]int{
 		"hdfsadapter/secure_test.go":               1,
 		"integration/hadooplab/main.go":            1,
 		"integration/secure/hdfs_test.go":          1,
+		"integration/images/images_test.go":        1,
 		"integration/policy/random_test.go":        1,
 		"nm/container/order_test.go":               1,
 		"nm/container/resize_test.go":              1,

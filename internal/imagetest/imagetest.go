@@ -80,7 +80,7 @@ func Dir(name string, mode int64) Entry {
 
 var library = regexp.MustCompile(`(/[^ ]+) \(0x`)
 
-// Programs returns a layer with bash and some of this machine's programs, and the libraries that they need.
+// Programs returns a layer with bash and some of this machine's programs, by name or path, and the libraries that they need. All are in /bin.
 func Programs(t testing.TB, names ...string) Layer {
 	t.Helper()
 	seen := map[string]bool{}
@@ -101,7 +101,7 @@ func Programs(t testing.TB, names ...string) Layer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(path, "/bin/"+name)
+		add(path, "/bin/"+filepath.Base(name))
 		out, err := exec.Command("ldd", path).Output()
 		if err != nil {
 			t.Fatalf("ldd %s: %v", path, err)
