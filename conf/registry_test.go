@@ -39,7 +39,6 @@ func TestRegistryHasYARNsDefaults(t *testing.T) {
 
 		"yarn.scheduler.reservation-threshold.increment-multiple":      "2",
 		"yarn.resourcemanager.system-credentials.valid-time-remaining": "10800000",
-		"yarn.resourcemanager.nm-container-queuing.queue-limit-stdev":  "1.0", // in YARN's code 1.0f
 	}
 	for _, k := range schedulerKeys() {
 		ours[k.Name] = k.Default
