@@ -97,6 +97,9 @@ func (s Setting) hide(r redactor) Setting {
 
 // defaultFile returns the file in which Hadoop has a key's default.
 func defaultFile(key string) string {
+	if key == "dfs.client.ignore.namenode.default.kms.uri" {
+		return "core-default.xml" // the only one of HDFS there
+	}
 	family, _, _ := strings.Cut(key, ".")
 	switch family {
 	case "yarn", "heddle":

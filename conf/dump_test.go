@@ -27,6 +27,7 @@ func TestConfShowsAllSettingsThatYARNsShows(t *testing.T) {
 	}
 	for key, want := range map[string][2]string{ // of a stock 3.4.2
 		"dfs.namenode.checkpoint.edits.dir":            {"file:///tmp/hadoop-yarn/dfs/namesecondary", "hdfs-default.xml"},
+		"dfs.client.ignore.namenode.default.kms.uri":   {"false", "core-default.xml"},
 		"mapreduce.task.io.sort.mb":                    {"100", "mapred-default.xml"},
 		"fs.s3a.connection.maximum":                    {"500", "core-default.xml"},
 		"yarn.resourcemanager.address":                 {"rm.example:8032", "programmatically"},
