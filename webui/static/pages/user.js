@@ -32,6 +32,6 @@ export function draw({ now: u, past, spent }, user, redraw) {
     el('p', {}, el('a', { href: of(user) }, 'Applications'), ' · ', el('a', { href: of(user, 'FAILED,KILLED') }, 'Failed or killed'), ' · ', el('a', { href: `/cluster/waiting?user=${encodeURIComponent(user)}` }, 'What waits, and why')),
     seen ? [el('div', { class: 'choices' }, choices()), charts({ id: 'user-past', of: 'users', name: user, history: past, redraw, guaranteed: false })] : el('p', { class: 'notice' }, 'What other users had over time is shown to administrators.'),
     seen ? [el('h2', {}, 'Used by day'), table([...spentColumns.filter((c) => c.head !== 'User')], days, 'Nothing that the cluster remembers.'),
-      el('p', { class: 'soft' }, `${count(days.length, 'day')} of the last thirty, ${hours(days.reduce((n, a) => n + a.memoryMBSeconds, 0), 1024)} GB-hours in all. `, el('a', { href: `/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&name=${encodeURIComponent(user)}&format=csv`, download: 'usage.csv' }, 'Download as CSV'))] : null,
+      days.length === 0 ? null : el('p', { class: 'soft' }, `${count(days.length, 'day')} of the last thirty, ${hours(days.reduce((n, a) => n + a.memoryMBSeconds, 0), 1024)} GB-hours in all. `, el('a', { href: `/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&name=${encodeURIComponent(user)}&format=csv`, download: 'usage.csv' }, 'Download as CSV'))] : null,
   ];
 }
