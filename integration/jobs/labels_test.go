@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/conf"
 	"heddle/internal/await"
 )
 
@@ -51,6 +53,7 @@ func TestJobsOnLabelledNodes(t *testing.T) {
 	}
 	running, out := job("gpu", fmt.Sprintf("touch %s/$$; while ! test -e %s; do sleep 0.05; done; cat", begun, end))
 	await.Slowly(t, "a map runs", func() bool { return len(must(filepath.Glob(begun+"/*"))) > 0 })
+	c.showsPartition("gpu", 1)
 
 	admin("-replaceLabelsOnNode", hosts[1]+" "+hosts[2]+"=gpu") // no node is left for spot
 	c.kill(c.leader())
@@ -76,4 +79,41 @@ func TestJobsOnLabelledNodes(t *testing.T) {
 	if r := waits.end(); !slices.Equal(on(r), hosts[:1]) {
 		t.Errorf("spot is on %q", on(r))
 	}
+}
+
+// showsPartition awaits that the leader's /metrics have the nodes of a label, and of their memory what REST says.
+func (c *cluster) showsPartition(label string, nodes int) {
+	c.t.Helper()
+	web := "http://" + must(conf.Load(conf.Options{Dir: c.conf})).Text("yarn.resourcemanager.webapp.address."+c.leader())
+	type amount struct{ MemoryMB int64 }
+	var rest struct {
+		Partitions struct {
+			Partition []struct {
+				Name        string
+				ActiveNodes int
+				Total, Used amount
+			}
+		}
+	}
+	var page string
+	defer func() {
+		if c.t.Failed() {
+			c.t.Logf("%+v\n%s", rest, page)
+		}
+	}()
+	await.Slowly(c.t, "figures of the partition "+label, func() bool {
+		if err := json.Unmarshal([]byte(must(fetch(web+"/ws/v1/heddle/partitions"))), &rest); err != nil {
+			c.t.Fatal(err)
+		}
+		page = must(fetch(web + "/metrics"))
+		for _, p := range rest.Partitions.Partition {
+			if p.Name == label && p.ActiveNodes == nodes && p.Used.MemoryMB > 0 {
+				of := fmt.Sprintf(`{partition=%q,resource="memory-mb"} `, label)
+				return strings.Contains(page, fmt.Sprintf("heddle_rm_partition_nodes{partition=%q} %d\n", label, nodes)) &&
+					strings.Contains(page, fmt.Sprintf("heddle_rm_partition_resource_capacity%s%d\n", of, p.Total.MemoryMB)) &&
+					strings.Contains(page, fmt.Sprintf("heddle_rm_partition_resource_used%s%d\n", of, p.Used.MemoryMB))
+			}
+		}
+		return false
+	})
 }

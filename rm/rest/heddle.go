@@ -44,7 +44,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	s.records().Route(api, heddleBase)
 	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, ReadOnly: s.readOnly, Forget: s.forget}).Route(api, heddleBase)
 	machines.New(machines.Config{View: s.View, Access: s.Access, Conf: s.Conf, Find: s.findNode, Admin: s.mustAdminister, Audited: s.visits.Administered, Leader: s.leader, Refusal: refusalReply}).Route(api, heddleBase)
-	(&byLabel.Service{View: s.View, Uses: s.uses, Types: s.Types}).Route(api, heddleBase)
+	s.partitions().Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)
@@ -52,6 +52,10 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	if s.Logs != nil {
 		s.Logs.Route(api, heddleBase, places.Finder{View: s.View, Access: s.Access, Unnamed: unnamed})
 	}
+}
+
+func (s *server) partitions() *byLabel.Service {
+	return &byLabel.Service{View: s.View, Uses: s.uses, Types: s.Types}
 }
 
 func (s *server) records() *recordings.Service {

@@ -15,7 +15,7 @@ import (
 func (s *server) collectors() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	live := collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)} // by which memory is planned
-	r.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(live)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), clusterCollector{s}, s.records())
+	r.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(live)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), clusterCollector{s}, s.records(), s.partitions())
 	return r
 }
 
