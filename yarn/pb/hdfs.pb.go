@@ -5889,23 +5889,30 @@ func (b0 GetServerDefaultsResponse_builder) Build() *GetServerDefaultsResponse {
 }
 
 type FsServerDefaults struct {
-	state                          protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_BlockSize           uint64                 `protobuf:"varint,1,req,name=blockSize"`
-	xxx_hidden_BytesPerChecksum    uint32                 `protobuf:"varint,2,req,name=bytesPerChecksum"`
-	xxx_hidden_WritePacketSize     uint32                 `protobuf:"varint,3,req,name=writePacketSize"`
-	xxx_hidden_Replication         uint32                 `protobuf:"varint,4,req,name=replication"`
-	xxx_hidden_FileBufferSize      uint32                 `protobuf:"varint,5,req,name=fileBufferSize"`
-	xxx_hidden_EncryptDataTransfer bool                   `protobuf:"varint,6,opt,name=encryptDataTransfer,def=0"`
-	xxx_hidden_KeyProviderUri      *string                `protobuf:"bytes,9,opt,name=keyProviderUri"`
-	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
-	XXX_presence                   [1]uint32
-	unknownFields                  protoimpl.UnknownFields
-	sizeCache                      protoimpl.SizeCache
+	state                               protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_BlockSize                uint64                 `protobuf:"varint,1,req,name=blockSize"`
+	xxx_hidden_BytesPerChecksum         uint32                 `protobuf:"varint,2,req,name=bytesPerChecksum"`
+	xxx_hidden_WritePacketSize          uint32                 `protobuf:"varint,3,req,name=writePacketSize"`
+	xxx_hidden_Replication              uint32                 `protobuf:"varint,4,req,name=replication"`
+	xxx_hidden_FileBufferSize           uint32                 `protobuf:"varint,5,req,name=fileBufferSize"`
+	xxx_hidden_EncryptDataTransfer      bool                   `protobuf:"varint,6,opt,name=encryptDataTransfer,def=0"`
+	xxx_hidden_TrashInterval            uint64                 `protobuf:"varint,7,opt,name=trashInterval,def=0"`
+	xxx_hidden_ChecksumType             uint32                 `protobuf:"varint,8,opt,name=checksumType"`
+	xxx_hidden_KeyProviderUri           *string                `protobuf:"bytes,9,opt,name=keyProviderUri"`
+	xxx_hidden_PolicyId                 uint32                 `protobuf:"varint,10,opt,name=policyId,def=0"`
+	xxx_hidden_SnapshotTrashRootEnabled bool                   `protobuf:"varint,11,opt,name=snapshotTrashRootEnabled,def=0"`
+	XXX_raceDetectHookData              protoimpl.RaceDetectHookData
+	XXX_presence                        [1]uint32
+	unknownFields                       protoimpl.UnknownFields
+	sizeCache                           protoimpl.SizeCache
 }
 
 // Default values for FsServerDefaults fields.
 const (
-	Default_FsServerDefaults_EncryptDataTransfer = bool(false)
+	Default_FsServerDefaults_EncryptDataTransfer      = bool(false)
+	Default_FsServerDefaults_TrashInterval            = uint64(0)
+	Default_FsServerDefaults_PolicyId                 = uint32(0)
+	Default_FsServerDefaults_SnapshotTrashRootEnabled = bool(false)
 )
 
 func (x *FsServerDefaults) Reset() {
@@ -5977,6 +5984,22 @@ func (x *FsServerDefaults) GetEncryptDataTransfer() bool {
 	return Default_FsServerDefaults_EncryptDataTransfer
 }
 
+func (x *FsServerDefaults) GetTrashInterval() uint64 {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 6) {
+			return x.xxx_hidden_TrashInterval
+		}
+	}
+	return Default_FsServerDefaults_TrashInterval
+}
+
+func (x *FsServerDefaults) GetChecksumType() uint32 {
+	if x != nil {
+		return x.xxx_hidden_ChecksumType
+	}
+	return 0
+}
+
 func (x *FsServerDefaults) GetKeyProviderUri() string {
 	if x != nil {
 		if x.xxx_hidden_KeyProviderUri != nil {
@@ -5987,39 +6010,77 @@ func (x *FsServerDefaults) GetKeyProviderUri() string {
 	return ""
 }
 
+func (x *FsServerDefaults) GetPolicyId() uint32 {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 9) {
+			return x.xxx_hidden_PolicyId
+		}
+	}
+	return Default_FsServerDefaults_PolicyId
+}
+
+func (x *FsServerDefaults) GetSnapshotTrashRootEnabled() bool {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 10) {
+			return x.xxx_hidden_SnapshotTrashRootEnabled
+		}
+	}
+	return Default_FsServerDefaults_SnapshotTrashRootEnabled
+}
+
 func (x *FsServerDefaults) SetBlockSize(v uint64) {
 	x.xxx_hidden_BlockSize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 11)
 }
 
 func (x *FsServerDefaults) SetBytesPerChecksum(v uint32) {
 	x.xxx_hidden_BytesPerChecksum = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 11)
 }
 
 func (x *FsServerDefaults) SetWritePacketSize(v uint32) {
 	x.xxx_hidden_WritePacketSize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 11)
 }
 
 func (x *FsServerDefaults) SetReplication(v uint32) {
 	x.xxx_hidden_Replication = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 11)
 }
 
 func (x *FsServerDefaults) SetFileBufferSize(v uint32) {
 	x.xxx_hidden_FileBufferSize = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 11)
 }
 
 func (x *FsServerDefaults) SetEncryptDataTransfer(v bool) {
 	x.xxx_hidden_EncryptDataTransfer = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 11)
+}
+
+func (x *FsServerDefaults) SetTrashInterval(v uint64) {
+	x.xxx_hidden_TrashInterval = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 11)
+}
+
+func (x *FsServerDefaults) SetChecksumType(v uint32) {
+	x.xxx_hidden_ChecksumType = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 11)
 }
 
 func (x *FsServerDefaults) SetKeyProviderUri(v string) {
 	x.xxx_hidden_KeyProviderUri = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 11)
+}
+
+func (x *FsServerDefaults) SetPolicyId(v uint32) {
+	x.xxx_hidden_PolicyId = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 11)
+}
+
+func (x *FsServerDefaults) SetSnapshotTrashRootEnabled(v bool) {
+	x.xxx_hidden_SnapshotTrashRootEnabled = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 11)
 }
 
 func (x *FsServerDefaults) HasBlockSize() bool {
@@ -6064,11 +6125,39 @@ func (x *FsServerDefaults) HasEncryptDataTransfer() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
 }
 
-func (x *FsServerDefaults) HasKeyProviderUri() bool {
+func (x *FsServerDefaults) HasTrashInterval() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
+func (x *FsServerDefaults) HasChecksumType() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
+}
+
+func (x *FsServerDefaults) HasKeyProviderUri() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
+}
+
+func (x *FsServerDefaults) HasPolicyId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
+}
+
+func (x *FsServerDefaults) HasSnapshotTrashRootEnabled() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 10)
 }
 
 func (x *FsServerDefaults) ClearBlockSize() {
@@ -6100,21 +6189,42 @@ func (x *FsServerDefaults) ClearEncryptDataTransfer() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
 }
 
-func (x *FsServerDefaults) ClearKeyProviderUri() {
+func (x *FsServerDefaults) ClearTrashInterval() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+}
+
+func (x *FsServerDefaults) ClearChecksumType() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
+	x.xxx_hidden_ChecksumType = 0
+}
+
+func (x *FsServerDefaults) ClearKeyProviderUri() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
 	x.xxx_hidden_KeyProviderUri = nil
+}
+
+func (x *FsServerDefaults) ClearPolicyId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
+}
+
+func (x *FsServerDefaults) ClearSnapshotTrashRootEnabled() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 10)
 }
 
 type FsServerDefaults_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
-	BlockSize           *uint64
-	BytesPerChecksum    *uint32
-	WritePacketSize     *uint32
-	Replication         *uint32
-	FileBufferSize      *uint32
-	EncryptDataTransfer *bool
-	KeyProviderUri      *string
+	BlockSize                *uint64
+	BytesPerChecksum         *uint32
+	WritePacketSize          *uint32
+	Replication              *uint32
+	FileBufferSize           *uint32
+	EncryptDataTransfer      *bool
+	TrashInterval            *uint64
+	ChecksumType             *uint32
+	KeyProviderUri           *string
+	PolicyId                 *uint32
+	SnapshotTrashRootEnabled *bool
 }
 
 func (b0 FsServerDefaults_builder) Build() *FsServerDefaults {
@@ -6122,32 +6232,48 @@ func (b0 FsServerDefaults_builder) Build() *FsServerDefaults {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.BlockSize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 11)
 		x.xxx_hidden_BlockSize = *b.BlockSize
 	}
 	if b.BytesPerChecksum != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 11)
 		x.xxx_hidden_BytesPerChecksum = *b.BytesPerChecksum
 	}
 	if b.WritePacketSize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 11)
 		x.xxx_hidden_WritePacketSize = *b.WritePacketSize
 	}
 	if b.Replication != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 11)
 		x.xxx_hidden_Replication = *b.Replication
 	}
 	if b.FileBufferSize != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 11)
 		x.xxx_hidden_FileBufferSize = *b.FileBufferSize
 	}
 	if b.EncryptDataTransfer != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 11)
 		x.xxx_hidden_EncryptDataTransfer = *b.EncryptDataTransfer
 	}
+	if b.TrashInterval != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 11)
+		x.xxx_hidden_TrashInterval = *b.TrashInterval
+	}
+	if b.ChecksumType != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 11)
+		x.xxx_hidden_ChecksumType = *b.ChecksumType
+	}
 	if b.KeyProviderUri != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 11)
 		x.xxx_hidden_KeyProviderUri = b.KeyProviderUri
+	}
+	if b.PolicyId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 11)
+		x.xxx_hidden_PolicyId = *b.PolicyId
+	}
+	if b.SnapshotTrashRootEnabled != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 11)
+		x.xxx_hidden_SnapshotTrashRootEnabled = *b.SnapshotTrashRootEnabled
 	}
 	return m0
 }
@@ -6819,15 +6945,20 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\ahasMore\x18\x02 \x02(\bR\ahasMore\"\x1a\n" +
 	"\x18GetServerDefaultsRequest\"b\n" +
 	"\x19GetServerDefaultsResponse\x12E\n" +
-	"\x0eserverDefaults\x18\x01 \x02(\v2\x1d.heddle.yarn.FsServerDefaultsR\x0eserverDefaults\"\xb1\x02\n" +
+	"\x0eserverDefaults\x18\x01 \x02(\v2\x1d.heddle.yarn.FsServerDefaultsR\x0eserverDefaults\"\xe0\x03\n" +
 	"\x10FsServerDefaults\x12\x1c\n" +
 	"\tblockSize\x18\x01 \x02(\x04R\tblockSize\x12*\n" +
 	"\x10bytesPerChecksum\x18\x02 \x02(\rR\x10bytesPerChecksum\x12(\n" +
 	"\x0fwritePacketSize\x18\x03 \x02(\rR\x0fwritePacketSize\x12 \n" +
 	"\vreplication\x18\x04 \x02(\rR\vreplication\x12&\n" +
 	"\x0efileBufferSize\x18\x05 \x02(\rR\x0efileBufferSize\x127\n" +
-	"\x13encryptDataTransfer\x18\x06 \x01(\b:\x05falseR\x13encryptDataTransfer\x12&\n" +
-	"\x0ekeyProviderUri\x18\t \x01(\tR\x0ekeyProviderUri\"\x1d\n" +
+	"\x13encryptDataTransfer\x18\x06 \x01(\b:\x05falseR\x13encryptDataTransfer\x12'\n" +
+	"\rtrashInterval\x18\a \x01(\x04:\x010R\rtrashInterval\x12\"\n" +
+	"\fchecksumType\x18\b \x01(\rR\fchecksumType\x12&\n" +
+	"\x0ekeyProviderUri\x18\t \x01(\tR\x0ekeyProviderUri\x12\x1d\n" +
+	"\bpolicyId\x18\n" +
+	" \x01(\r:\x010R\bpolicyId\x12A\n" +
+	"\x18snapshotTrashRootEnabled\x18\v \x01(\b:\x05falseR\x18snapshotTrashRootEnabled\"\x1d\n" +
 	"\x1bGetDataEncryptionKeyRequest\"l\n" +
 	"\x1cGetDataEncryptionKeyResponse\x12L\n" +
 	"\x11dataEncryptionKey\x18\x01 \x01(\v2\x1e.heddle.yarn.DataEncryptionKeyR\x11dataEncryptionKey\"\xd9\x01\n" +
