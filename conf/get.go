@@ -39,6 +39,17 @@ func (c *Config) Verbatim(key string) (value string, ok bool) {
 	return value, err == nil
 }
 
+// Given returns the settings that are in no file: those of the command line and of the program, secrets among them.
+func (c *Config) Given() map[string]string {
+	out := map[string]string{}
+	for p := range c.props.All() {
+		if v, ok := c.Get(p.Name); ok && strings.HasPrefix(p.Source.File, "<") {
+			out[p.Name] = v
+		}
+	}
+	return out
+}
+
 // WithPrefix returns the values of all keys that start with prefix, by the rest of their names.
 func (c *Config) WithPrefix(prefix string) map[string]string { return c.withPrefix(prefix, c.Get) }
 

@@ -3,7 +3,9 @@ package javaservices
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"heddle/conf"
@@ -32,10 +34,9 @@ func Readable(c *conf.Config, look func(string) (string, bool), class string) er
 
 // Properties returns the settings that no file of the configuration folder has, keys and values in turn.
 func Properties(c *conf.Config) (out []string) {
-	for s := range c.Settings() {
-		if len(s.Sources) > 0 && s.Sources[len(s.Sources)-1] == "programmatically" {
-			out = append(out, s.Key, s.Value)
-		}
+	given := c.Given()
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		out = append(out, key, given[key])
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,5 +138,21 @@ func TestServicesThatCannotRun(t *testing.T) {
 		if err == nil || len(problems) != 1 || !strings.Contains(problems[0].Message, test.want) || problems[0].Key != test.key {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// JVMs get what the command line sets, secrets too, and no more: files they read themselves. Secrets were hidden from them as from people.
+func TestPropertiesThatNoFileHas(t *testing.T) {
+	dir := t.TempDir()
+	site := "<configuration><property><name>fs.s3a.endpoint</name><value>s3</value></property></configuration>"
+	if err := os.WriteFile(dir+"/core-site.xml", []byte(site), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := conf.Load(conf.Options{Dir: dir, Overrides: []string{"fs.s3a.secret.key=mine", "fs.s3a.access.key=${fs.s3a.endpoint}-key"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Properties(c), []string{"fs.s3a.access.key", "s3-key", "fs.s3a.secret.key", "mine"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
