@@ -39,12 +39,12 @@ func (c *Config) Verbatim(key string) (value string, ok bool) {
 	return value, err == nil
 }
 
-// Given returns the settings that are in no file: those of the command line and of the program, secrets among them.
-func (c *Config) Given() map[string]string {
+// Given returns the settings of c that are in no file: those of the command line and of the program, secrets among them.
+func Given(c *Config) map[string]string {
 	out := map[string]string{}
 	for p := range c.props.All() {
-		if v, ok := c.Get(p.Name); ok && strings.HasPrefix(p.Source.File, "<") {
-			out[p.Name] = v
+		if strings.HasPrefix(p.Source.File, "<") {
+			out[p.Name] = c.setting(p.Name).Value
 		}
 	}
 	return out

@@ -34,7 +34,7 @@ func Readable(c *conf.Config, look func(string) (string, bool), class string) er
 
 // Properties returns the settings that no file of the configuration folder has, keys and values in turn.
 func Properties(c *conf.Config) (out []string) {
-	given := c.Given()
+	given := conf.Given(c)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		out = append(out, key, given[key])
 	}
