@@ -230,16 +230,25 @@ func (o *round) serve(r *request) {
 			}
 		}
 	}
-	for !r.strict && o.give(r, o.fitting(o.order, r, max(o.cfg.NodesUsed, 1))) {
-		continue
+	from := o.order
+	for !r.strict {
+		for len(from) > 0 && !o.fits(from[0], r) { // nor will it, as it gets no emptier
+			from = from[1:]
+		}
+		if !o.give(r, o.fitting(from, r, max(o.cfg.NodesUsed, 1))) {
+			return
+		}
 	}
 }
+
+// fits reports whether a node takes a container of the application.
+func (o *round) fits(n *node, r *request) bool { return !o.excluded[n.id.Host] && o.takes(n, r) }
 
 // fitting returns the first nodes of a list that take a container, up to a number of them.
 func (o *round) fitting(from []*node, r *request, most int) []*node {
 	o.among = o.among[:0]
 	for _, n := range from {
-		if !o.excluded[n.id.Host] && o.takes(n, r) {
+		if o.fits(n, r) {
 			if o.among = append(o.among, n); len(o.among) == most {
 				break
 			}
