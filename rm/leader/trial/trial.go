@@ -4,9 +4,9 @@
 package trial
 
 import (
-	"cmp"
 	"slices"
 
+	"heddle/rm/leader/pastapps"
 	"heddle/rm/leader/request"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
@@ -73,25 +73,13 @@ func (f *Facts) gather(from *Source) {
 			f.byNode[n.ID] = len(f.nodes) - 1
 		}
 	}
-	for _, a := range live(from.Ledger) {
+	for _, a := range pastapps.Live(from.Ledger) {
 		var asks []scheduler.Ask
 		if h, _, ok := from.Apps.App(a.ID); ok {
 			asks = from.Asks.Asks(h)
 		}
 		f.add(a, asks)
 	}
-}
-
-func live(st *ledger.State) (apps []*ledger.Application) {
-	for _, a := range st.Apps {
-		if !a.State.Ended() {
-			apps = append(apps, a)
-		}
-	}
-	slices.SortFunc(apps, func(a, b *ledger.Application) int {
-		return cmp.Or(cmp.Compare(a.SubmitTime, b.SubmitTime), a.ID.Compare(b.ID))
-	})
-	return apps
 }
 
 func (f *Facts) add(a *ledger.Application, asks []scheduler.Ask) {
