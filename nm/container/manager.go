@@ -233,10 +233,13 @@ func (m *Manager) Close() {
 	m.blocked = true
 	m.mu.Unlock()
 	m.cancel()
-	if !within.Wait(&m.lives, 15*time.Second) {
+	if !within.Wait(&m.lives, closePatience) {
 		m.Log.Warn("left what waits for a disk that doesn't answer")
 	}
 }
+
+// closePatience is how long Close waits for disks that don't answer.
+const closePatience = 15 * time.Second
 
 // Start accepts a container; it is localized and started in the background. A refused container leaves no
 // trace: a container of that id which is here or was (ErrExists), anything after Block (ErrClosed).

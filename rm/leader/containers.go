@@ -82,7 +82,8 @@ func (cs *containers) releaseAll(app *ledger.Application) {
 
 // restore enters a live container of the ledger in the scheduler, unless it is opportunistic.
 func (cs *containers) restore(c *ledger.Container) {
-	if cs.apps[c.ID.Attempt.App].nodes[c.Node] = true; !cs.chances.Restore(c) {
+	cs.apps[c.ID.Attempt.App].nodes[c.Node] = true
+	if !cs.chances.Restore(c) {
 		cs.enter(c, c.Resource)
 	}
 }
