@@ -93,7 +93,6 @@ var allowed = map[string]string{
 	"nm/ramdisk/helper.go os.Remove":                        "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/sockets/sockets_linux.go os.Open":                   "files of /proc",
 	"nm/sockets/sockets_linux.go os.Readlink":               "files of /proc",
-	"nm/rest/machine/machine.go bounded.ReadFile":           "files of /proc",
 	"nm/suspend/pressure.go bounded.ReadFile":               "files of /proc",
 	"yarn/rest/daemon/process.go os.ReadDir":                "files of /proc",
 	"yarn/rest/daemon/process.go os.ReadFile":               "files of /proc",

@@ -1,14 +1,13 @@
 package suspend
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"heddle/internal/bounded"
+	"heddle/internal/machine"
 )
 
 // Pressure is how a machine's memory is.
@@ -29,14 +28,14 @@ func ReadPressure(root string) (Pressure, error) {
 		return p, fmt.Errorf("look at the machine's memory: %w", err)
 	}
 	p.meminfo(string(b))
-	b, err = bounded.ReadFile(filepath.Join(root, "proc/pressure/memory"), bounded.KernelFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) { // not built in, or turned off
-		return p, nil
-	}
+	stall, known, err := machine.Pressure(root, "memory")
 	if err != nil {
 		return p, fmt.Errorf("look at the machine's memory: %w", err)
 	}
-	return p, p.psi(string(b))
+	if known {
+		p.Some, p.Full = stall.Some[0], stall.Full[0]
+	}
+	return p, nil
 }
 
 func (p *Pressure) meminfo(text string) {
@@ -60,28 +59,6 @@ func (p *Pressure) meminfo(text string) {
 			p.SwapFree = kb << 10
 		}
 	}
-}
-
-// psi reads lines like "some avg10=0.12 avg60=0.00 avg300=0.00 total=123".
-func (p *Pressure) psi(text string) error {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 2 {
-			return fmt.Errorf("pressure of memory: line %q", line)
-		}
-		value, ok := strings.CutPrefix(f[1], "avg10=")
-		percent, err := strconv.ParseFloat(value, 64)
-		if !ok || err != nil || !(percent >= 0 && percent <= 100) {
-			return fmt.Errorf("pressure of memory: %q is no avg10 of percents", f[1])
-		}
-		switch f[0] {
-		case "some":
-			p.Some = percent
-		case "full":
-			p.Full = percent
-		}
-	}
-	return nil
 }
 
 const (

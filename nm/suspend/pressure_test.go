@@ -62,17 +62,6 @@ func TestWhenNoMoreIsTaken(t *testing.T) {
 	}
 }
 
-func FuzzPSI(f *testing.F) {
-	f.Add(psi)
-	f.Add("some avg10=NaN")
-	f.Fuzz(func(t *testing.T, text string) {
-		p := Pressure{}
-		if err := p.psi(text); err == nil && !(p.Some >= 0 && p.Some <= 100 && p.Full >= 0 && p.Full <= 100) {
-			t.Errorf("%+v", p)
-		}
-	})
-}
-
 func FuzzMeminfo(f *testing.F) {
 	f.Add(meminfo)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -2,17 +2,11 @@
 package machine
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"heddle/internal/bounded"
 	"heddle/internal/machine"
 	"heddle/nm/disks"
 	"heddle/yarn/rest"
@@ -85,8 +79,8 @@ func (s *Service) State() machinestate.State {
 		CPU: u.CPU, Processors: u.Processors, Load: u.Load, Memory: u.Memory, TotalMemory: u.TotalMemory, Swap: u.Swap, TotalSwap: u.TotalSwap,
 	}
 	for _, resource := range []string{"cpu", "memory", "io"} {
-		if p, err := pressureOf(s.Root, resource); err == nil {
-			out.Pressure = append(out.Pressure, p)
+		if p, known, err := machine.Pressure(s.Root, resource); err == nil && known {
+			out.Pressure = append(out.Pressure, pressureOf(resource, p))
 		}
 	}
 	for _, d := range s.Disks() {
@@ -102,39 +96,10 @@ func (s *Service) State() machinestate.State {
 	return out
 }
 
-var errAbsent = errors.New("the kernel doesn't say")
-
-// pressureOf reads /proc/pressure, which kernels may lack.
-func pressureOf(root, resource string) (machinestate.Pressure, error) {
-	b, err := bounded.ReadFile(filepath.Join(root, "proc/pressure", resource), bounded.KernelFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
-		return machinestate.Pressure{}, errAbsent
+// pressureOf returns what readers are told of a resource. What the kernel doesn't say is 0.
+func pressureOf(resource string, s machine.Stall) machinestate.Pressure {
+	some, full := s.Some, s.Full
+	return machinestate.Pressure{
+		Resource: resource, Some10: max(0, some[0]), Some60: max(0, some[1]), Some300: max(0, some[2]), Full10: max(0, full[0]), Full60: max(0, full[1]), Full300: max(0, full[2]),
 	}
-	if err != nil {
-		return machinestate.Pressure{}, fmt.Errorf("pressure of %s: %w", resource, err)
-	}
-	return parsePressure(resource, string(b))
-}
-
-// parsePressure reads lines like "some avg10=0.12 avg60=0.00 avg300=0.00 total=123".
-func parsePressure(resource, text string) (machinestate.Pressure, error) {
-	p := machinestate.Pressure{Resource: resource}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 4 {
-			return p, fmt.Errorf("pressure of %s: line %q", resource, line)
-		}
-		to := map[string][]*float64{"some": {&p.Some10, &p.Some60, &p.Some300}, "full": {&p.Full10, &p.Full60, &p.Full300}}[f[0]]
-		for i, name := range []string{"avg10=", "avg60=", "avg300="} {
-			value, ok := strings.CutPrefix(f[i+1], name)
-			percent, err := strconv.ParseFloat(value, 64)
-			if !ok || err != nil || !(percent >= 0 && percent <= 100) {
-				return p, fmt.Errorf("pressure of %s: %q is no %spercent", resource, f[i+1], name)
-			}
-			if to != nil {
-				*to[i] = percent
-			}
-		}
-	}
-	return p, nil
 }

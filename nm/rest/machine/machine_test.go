@@ -95,14 +95,3 @@ func TestADiskThatHangs(t *testing.T) {
 		}
 	})
 }
-
-func FuzzParsePressure(f *testing.F) {
-	f.Add("some avg10=0.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=1 avg60=2 avg300=3 total=1\n")
-	f.Add("some avg10=NaN avg60= avg300")
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := parsePressure("cpu", text)
-		if err == nil && !(p.Some10 >= 0 && p.Full300 <= 100) {
-			t.Errorf("%q is read as %+v", text, p)
-		}
-	})
-}
