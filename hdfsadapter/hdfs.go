@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/hdfsadapter/javafs"
 	"heddle/hdfsadapter/transfer"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -79,7 +80,7 @@ func infoOf(st *pb.HdfsFileStatus) Info {
 		Size:       clamp(st.GetLength()),
 		ModTime:    clamp(st.GetModificationTime()),
 		AccessTime: clamp(st.GetAccessTime()),
-		Mode:       fromPerm(st.GetPermission().GetPerm()),
+		Mode:       javafs.Mode(st.GetPermission().GetPerm()),
 		Owner:      st.GetOwner(),
 		Group:      st.GetGroup(),
 	}
@@ -95,23 +96,9 @@ func infoOf(st *pb.HdfsFileStatus) Info {
 
 func clamp(v uint64) int64 { return int64(min(v, math.MaxInt64)) }
 
-const stickyBit = 0o1000
-
-func fromPerm(p uint32) fs.FileMode {
-	m := fs.FileMode(p & 0o777)
-	if p&stickyBit != 0 {
-		m |= fs.ModeSticky
-	}
-	return m
-}
-
 func toPerm(m fs.FileMode) *pb.FsPermission {
-	bits := uint32(m.Perm())
-	if m&fs.ModeSticky != 0 {
-		bits |= stickyBit
-	}
 	p := &pb.FsPermission{}
-	p.SetPerm(bits)
+	p.SetPerm(javafs.Bits(m))
 	return p
 }
 

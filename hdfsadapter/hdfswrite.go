@@ -14,6 +14,7 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/hdfsadapter/javafs"
 	"heddle/hdfsadapter/relay"
 	"heddle/hdfsadapter/zone"
 	"heddle/yarn/pb"
@@ -47,7 +48,7 @@ func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (W
 		return nil, err
 	}
 	open := func(c *hdfs.Client) (*hdfs.FileWriter, error) {
-		return c.CreateFile(name, o.Replication, o.BlockSize, os.FileMode(toPerm(o.Perm).GetPerm()))
+		return c.CreateFile(name, o.Replication, o.BlockSize, os.FileMode(javafs.Bits(o.Perm)))
 	}
 	w := s.writer(ctx, open)
 	err := w.start()

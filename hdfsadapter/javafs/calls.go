@@ -30,11 +30,7 @@ func infoFrom(f *jvm.Fields) Info {
 	i := Info{Name: f.Text()}
 	isDir := f.Octet() == 1
 	i.Size, i.ModTime, i.AccessTime = f.Number(), f.Number(), f.Number()
-	bits := f.Integer()
-	i.Mode = fs.FileMode(bits) & fs.ModePerm
-	if bits&0o1000 != 0 {
-		i.Mode |= fs.ModeSticky
-	}
+	i.Mode = Mode(uint32(f.Integer()))
 	i.Owner, i.Group = f.Text(), f.Text()
 	i.Replication, i.BlockSize = int(f.Integer()), f.Number()
 	if isDir {
@@ -44,13 +40,24 @@ func infoFrom(f *jvm.Fields) Info {
 	return i
 }
 
-// bits returns permissions as Hadoop has them.
-func bits(m fs.FileMode) int32 {
-	b := int32(m.Perm())
-	if m&fs.ModeSticky != 0 {
-		b |= 0o1000
+const stickyBit = 0o1000
+
+// Mode returns permissions that Hadoop has so; other bits count for nothing.
+func Mode(bits uint32) fs.FileMode {
+	m := fs.FileMode(bits) & fs.ModePerm
+	if bits&stickyBit != 0 {
+		m |= fs.ModeSticky
 	}
-	return b
+	return m
+}
+
+// Bits returns permissions as Hadoop has them.
+func Bits(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	if m&fs.ModeSticky != 0 {
+		bits |= stickyBit
+	}
+	return bits
 }
 
 // Block is a part of a file that lies on the same hosts.
@@ -156,13 +163,13 @@ func (v *FS) Remove(ctx context.Context, p Place, recursive bool) error {
 
 // MkdirAll makes a folder and those above.
 func (v *FS) MkdirAll(ctx context.Context, p Place, perm fs.FileMode) error {
-	_, err := v.once(ctx, opMkdirs, about(p).Integer(bits(perm)))
+	_, err := v.once(ctx, opMkdirs, about(p).Integer(int32(Bits(perm))))
 	return err
 }
 
 // Chmod sets permissions. Stores without permissions ignore it.
 func (v *FS) Chmod(ctx context.Context, p Place, perm fs.FileMode) error {
-	_, err := v.once(ctx, opChmod, about(p).Integer(bits(perm)))
+	_, err := v.once(ctx, opChmod, about(p).Integer(int32(Bits(perm))))
 	return err
 }
 

@@ -243,7 +243,7 @@ type CreateOptions struct {
 
 // Create makes a file.
 func (v *FS) Create(ctx context.Context, p Place, c CreateOptions) (*Writer, error) {
-	o, _, err := v.open(ctx, opCreate, about(p).Flag(c.Overwrite).Integer(bits(c.Perm)).Integer(int32(c.Replication)).Number(c.BlockSize))
+	o, _, err := v.open(ctx, opCreate, about(p).Flag(c.Overwrite).Integer(int32(Bits(c.Perm))).Integer(int32(c.Replication)).Number(c.BlockSize))
 	if err != nil {
 		return nil, err
 	}
