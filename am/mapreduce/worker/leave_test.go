@@ -180,8 +180,8 @@ func TestOutputsOfNodesByTLS(t *testing.T) {
 			continue
 		}
 		s := testShuffle(t, 1, 1<<20, once([]job.MapOutput{{Node: n.at()}}))
-		s.by, s.secret, s.services = testAttempt, n.secret, w.fetcher(1)
-		defer s.services.HTTP.CloseIdleConnections()
+		s.by, s.secret, s.client = testAttempt, n.secret, w.fetcher(1)
+		defer s.client.HTTP.CloseIdleConnections()
 		if err := s.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

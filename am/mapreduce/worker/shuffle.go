@@ -91,8 +91,7 @@ type shuffle struct {
 	limit    int64 // bytes kept in memory
 	file     func(name string) string
 	signer   *signed.Signer
-	http     *http.Client
-	services served.Client                                                    // of nodes
+	client   served.Client                                                    // of nodes' shuffle services, and of other workers
 	outputs  func(ctx context.Context, from int) (job.OutputsResponse, error) // where outputs are
 	failed   func(ctx context.Context, f job.FetchFailure) (again bool, err error)
 	progress func(done, of int)
@@ -329,7 +328,7 @@ func (s *shuffle) fetchFromNode(ctx context.Context, from job.MapOutput) error {
 	defer cancel()
 	stall := time.AfterFunc(fetchStall, cancel)
 	defer stall.Stop()
-	p, err := s.services.Get(ctx, from.Node, s.secret, s.by.App, served.Name(s.by, from.Map, from.Attempt), s.reduce)
+	p, err := s.client.Get(ctx, from.Node, s.secret, s.by.App, served.Name(s.by, from.Map, from.Attempt), s.reduce)
 	if err != nil {
 		return err
 	}
@@ -348,7 +347,7 @@ func (s *shuffle) fetchFromWorker(ctx context.Context, from job.MapOutput) error
 		return err
 	}
 	s.signer.Sign(r, nil)
-	a, err := s.http.Do(r)
+	a, err := s.client.HTTP.Do(r)
 	if err != nil {
 		return err
 	}

@@ -238,10 +238,9 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 		return t.runMap(ctx)
 	}
 	w.sorting = lines.Memory{} // the shuffle needs it
-	fetcher := w.fetcher(w.spec.Copies)
 	s := &shuffle{
 		reduce: t.ID.Index, by: w.attempt, secret: served.Secret(w.spec.Key), spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
-		http: fetcher.HTTP, services: fetcher,
+		client: w.fetcher(w.spec.Copies),
 		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
 			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)
 			return resp, err
@@ -254,7 +253,7 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 			return verdict.Again, err
 		},
 	}
-	defer s.http.CloseIdleConnections()
+	defer s.client.HTTP.CloseIdleConnections()
 	part, err = t.runReduce(ctx, s)
 	if err == nil {
 		os.RemoveAll(filepath.Join(w.disk(t.ID), name))
