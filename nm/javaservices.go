@@ -9,15 +9,12 @@ import (
 	"heddle/conf"
 	"heddle/conf/environ"
 	"heddle/conf/javaservices"
-	"heddle/hdfsadapter/jvm"
 	"heddle/internal/statedir"
-	"heddle/internal/trust"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/health"
 	"heddle/nm/javahost"
 	"heddle/nm/javanode"
-	"heddle/nm/proc"
 	"heddle/nm/runas"
 	"heddle/yarn/account"
 )
@@ -41,17 +38,14 @@ func javaUserOf(c *conf.Config, s javaservices.Settings, shared int) (*userfiles
 // configured, so that both find what the other has left.
 func javaFolders(c *conf.Config, state string, u *userfiles.User) (dir, recovery string, err error) {
 	const key = "yarn.nodemanager.recovery.dir"
-	dir = state + "-java"
+	if dir, err = javanode.Folder(state); err != nil {
+		return "", "", err
+	}
 	above := dir
 	if c.IsSet(key) {
 		above = c.Path(key)
 	}
-	for _, d := range []string{dir, above} {
-		if err := statedir.MakePassable(d); err != nil {
-			return "", "", err
-		}
-	}
-	if err := trust.Check(dir); err != nil {
+	if err := statedir.MakePassable(above); err != nil {
 		return "", "", err
 	}
 	in, err := userfiles.OpenDir(above)
@@ -77,10 +71,8 @@ func (n *NodeManager) openJava() error {
 	if err != nil {
 		return err
 	}
-	cfg := javahost.Config{Config: jvm.Config{
-		Java: j.Java, JavaVersion: jvm.Version(j.Home), JavaOptions: j.Options, HeapMB: j.HeapMB, ClassPath: j.ClassPath,
-		Dir: dir, User: n.s.javaUser.Credential(), Env: javaservices.Environment(c), Confine: proc.NotSpared, Sweep: func() {}, Log: n.log,
-	}}
+	cfg := javahost.Config{Config: javaNode(n).JVM(j, dir)}
+	cfg.User = n.s.javaUser.Credential()
 	cfg.Recovery, cfg.Properties, cfg.Hostname, cfg.Dirs, cfg.Types = recovery, javaservices.Properties(c), n.identity.Host, n.disks.Local, n.s.types
 	cfg.Patience, cfg.Bucket = j.Patience, n.state.Bucket("javaservices")
 	for _, s := range j.Services {

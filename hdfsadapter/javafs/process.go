@@ -36,11 +36,10 @@ func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry)
 			}
 			made = true
 			j, err := javaservices.Runtime(c, environ.Of(c.Dir(), os.LookupEnv))
-			return jvm.Config{
-				Java: j.Java, JavaVersion: jvm.Version(j.Home), JavaOptions: append([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, j.Options...),
-				HeapMB: ownHeapMB, ClassPath: j.ClassPath, Dir: dir, Env: javaservices.Environment(c),
-				Confine: func(int) error { return nil }, Sweep: func() {}, Log: log, Quiet: true,
-			}, err
+			cfg := jvm.Of(c, j)
+			cfg.JavaOptions = append([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, j.Options...)
+			cfg.HeapMB, cfg.Dir, cfg.Log, cfg.Quiet = ownHeapMB, dir, log, true
+			return cfg, err
 		},
 	})
 	return files, func() {

@@ -12,10 +12,7 @@ import (
 	"heddle/conf/javaservices"
 	"heddle/hdfsadapter/javafs"
 	"heddle/hdfsadapter/jvm"
-	"heddle/internal/statedir"
-	"heddle/internal/trust"
 	"heddle/nm/cgroup"
-	"heddle/nm/proc"
 )
 
 // Names of the group of the groups of JVMs that read and write files, and the heap of each, MiB: some buffers of files.
@@ -26,7 +23,7 @@ const (
 
 // Files are the file systems of schemes that the node itself doesn't know, by Hadoop's FileSystem classes in JVMs beside the node. None runs before one is needed.
 func (n *Node) Files() (files *javafs.Files, stop func()) {
-	dir := n.State + "-java"
+	dir := folder(n.State)
 	var last atomic.Int64
 	var used atomic.Bool
 	groups := sync.OnceValue(func() cgroup.Parent {
@@ -42,10 +39,7 @@ func (n *Node) Files() (files *javafs.Files, stop func()) {
 		Patience: n.Conf.Duration(javafs.PatienceKey), Properties: javaservices.Properties(n.Conf),
 		Host: n.Host, Account: javafs.Account{Login: true, Keytab: "yarn.nodemanager.keytab", Principal: "yarn.nodemanager.principal"},
 		Jar: func() (string, error) {
-			if err := statedir.MakePassable(dir); err != nil {
-				return "", err
-			}
-			if err := trust.Check(dir); err != nil {
+			if _, err := Folder(n.State); err != nil {
 				return "", err
 			}
 			return jvm.WriteJar(dir)
@@ -77,10 +71,9 @@ func (n *Node) Files() (files *javafs.Files, stop func()) {
 func (n *Node) readerConfig(dir string) (jvm.Config, error) {
 	c := n.Conf
 	j, err := javaservices.Runtime(c, environ.Of(c.Dir(), os.LookupEnv))
-	return jvm.Config{
-		Java: j.Java, JavaVersion: jvm.Version(j.Home), JavaOptions: j.Options, HeapMB: filesHeapMB, ClassPath: j.ClassPath, Dir: dir,
-		Env: javaservices.Environment(c), Confine: proc.NotSpared, Sweep: func() {}, Log: n.Log,
-	}, err
+	cfg := n.JVM(j, dir)
+	cfg.HeapMB = filesHeapMB
+	return cfg, err
 }
 
 // readsAs has a JVM run as the user whose files it reads, where containers run as their users; for the NodeManager itself as the JVM of auxiliary services.

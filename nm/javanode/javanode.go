@@ -12,7 +12,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/javaservices"
 	"heddle/hdfsadapter/jvm"
+	"heddle/internal/statedir"
+	"heddle/internal/trust"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
@@ -31,6 +34,24 @@ type Node struct {
 	Owner  func(user string) (*userfiles.User, error)
 	Groups cgroup.Driver
 	Log    *logrus.Entry
+}
+
+// Folder makes the folder of the JVMs of a node with this state, which no other user can replace.
+func Folder(state string) (dir string, err error) {
+	dir = folder(state)
+	if err := statedir.MakePassable(dir); err != nil {
+		return "", err
+	}
+	return dir, trust.Check(dir)
+}
+
+func folder(state string) string { return state + "-java" }
+
+// JVM returns how a JVM of the node is started in a folder that is run as s says: as this process's user, and in no group yet.
+func (n *Node) JVM(s javaservices.Settings, dir string) jvm.Config {
+	cfg := jvm.Of(n.Conf, s)
+	cfg.Dir, cfg.Log, cfg.Confine = dir, n.Log, proc.NotSpared
+	return cfg
 }
 
 // Account returns the account of JVMs that work for the node, and not for one user, where containers run as their users.
