@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -68,6 +67,13 @@ func (s webPages) nodePage(w http.ResponseWriter) {
 	part := func(used, all int64, unit string) string {
 		return look.Meter(100*float64(used)/float64(max(all, 1))) + esc(fmt.Sprintf("  %d of %d%s", used, all, unit))
 	}
+	var enforced []string
+	if i.PhysicalCheck {
+		enforced = append(enforced, "physical memory")
+	}
+	if i.VirtualCheck {
+		enforced = append(enforced, "virtual memory")
+	}
 	at := ""
 	if s.Cluster != "" {
 		at = link(s.Cluster+"/cluster/node/"+url.PathEscape(i.ID), "on the cluster's pages")
@@ -77,7 +83,7 @@ func (s webPages) nodePage(w http.ResponseWriter) {
 		[2]string{"Memory for containers", part(c.Allocated.MemoryMB(), i.PhysicalMB, " MB")}, [2]string{"Virtual cores for containers", part(c.Allocated.VCores(), i.VCores, "")},
 		[2]string{"Containers", esc(fmt.Sprintf("%d running, %d suspended, %d waiting or being localized", c.Running, c.Suspended, c.Waiting+c.Localizing))},
 		[2]string{"Lent to short tasks", lent}, [2]string{"Resource types", esc(i.Types)},
-		[2]string{"Limits are enforced of", esc(strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "physical memory"}[i.PhysicalCheck], map[bool]string{true: "virtual memory"}[i.VirtualCheck]}, func(t string) bool { return t == "" }), ", "))},
+		[2]string{"Limits are enforced of", esc(strings.Join(enforced, ", "))},
 		[2]string{"Started", esc(stamp(s.Started))}, [2]string{"Version", esc(i.BuildVersion + ", as Hadoop " + i.HadoopVersion)}, [2]string{"History and actions", at},
 	)
 	b.Heading("Machine")
@@ -85,7 +91,11 @@ func (s webPages) nodePage(w http.ResponseWriter) {
 	if u.CPU >= 0 {
 		cpu = look.Meter(100*u.CPU/float64(max(u.Processors, 1))) + esc(fmt.Sprintf("  %.1f of %d processors, load %.2f", u.CPU, u.Processors, u.Load))
 	}
-	b.Facts([2]string{"CPU in use", cpu}, [2]string{"Memory in use", part(u.Memory>>20, u.TotalMemory>>20, " MB")}, [2]string{"Swap in use", map[bool]string{true: part(u.Swap>>20, u.TotalSwap>>20, " MB"), false: "the machine has none"}[u.TotalSwap > 0]})
+	swap := "the machine has none"
+	if u.TotalSwap > 0 {
+		swap = part(u.Swap>>20, u.TotalSwap>>20, " MB")
+	}
+	b.Facts([2]string{"CPU in use", cpu}, [2]string{"Memory in use", part(u.Memory>>20, u.TotalMemory>>20, " MB")}, [2]string{"Swap in use", swap})
 	s.machineParts(&b)
 	b.Heading("Containers")
 	s.writeContainers(&b, func(container.Status) bool { return true })

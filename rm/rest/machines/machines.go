@@ -69,8 +69,7 @@ func (s *Service) newClient() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	trust.Use(transport)
+	transport := trust.Transport()
 	transport.Proxy, transport.DisableKeepAlives = nil, true
 	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }

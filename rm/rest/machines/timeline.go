@@ -60,8 +60,7 @@ func (s *Service) timeline(c *yarnrest.Call) (yarnrest.Reply, error) {
 	for i := range list {
 		out.Container = append(out.Container, containerOf(&list[i]))
 	}
-	r := yarnrest.OK("timeline", yarnrest.Natural, out)
-	return r, nil
+	return yarnrest.OK("timeline", yarnrest.Natural, out), nil
 }
 
 func containerOf(x *view.NodeContainer) container {
