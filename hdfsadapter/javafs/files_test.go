@@ -25,11 +25,7 @@ import (
 
 var odd jvmtest.Once
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	odd.Remove()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { odd.Main(m) }
 
 // lab are Files with the file system of testdata/Odd.java, and the processes that they have started.
 type lab struct {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"heddle/am/pool"
 	"heddle/am/probes"
 	"heddle/am/unmanaged"
-	"heddle/conf"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/wire"
@@ -26,42 +24,15 @@ import (
 // targets starts an application and returns its id, and the nodes that it may probe.
 func (c *cluster) targets(n int) (app string, all []probes.Target) {
 	c.t.Helper()
-	cfg, err := conf.Load(conf.Options{Dir: c.conf})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	x, err := unmanaged.New(c.t.Context(), unmanaged.Options{Conf: cfg, Name: c.t.Name(), Type: "HEDDLE-TASKS", Probes: true})
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	come := make(chan probes.Target, n)
-	running, err := x.Run(c.t.Context(), 512, func(ctx context.Context, m *am.Master, _ string, stop <-chan struct{}) error {
-		events := am.Callbacks{ProbeNodesChanged: func(e am.ProbeNodesChanged) {
+	running := c.unmanaged(unmanaged.Options{Type: "HEDDLE-TASKS", Probes: true}, 512, func(*am.Master) am.Callbacks {
+		return am.Callbacks{ProbeNodesChanged: func(e am.ProbeNodesChanged) {
 			for _, x := range e.Come {
 				come <- probes.Target{
 					Node: x.Node.String(), Address: net.JoinHostPort(x.Node.Host, strconv.Itoa(x.Port)), Name: x.Token.Identifier, Secret: wire.SecretOf(x.Token.Password),
 				}
 			}
 		}}
-		for {
-			select {
-			case <-stop:
-				return nil
-			case e, ok := <-m.Events():
-				if !ok {
-					return context.Cause(ctx)
-				}
-				events.Dispatch(e)
-			}
-		}
-	}, func(err error) { c.t.Error(err) })
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() {
-		if err := running.Stop(); err != nil {
-			c.t.Error(err)
-		}
 	})
 	for range n {
 		all = append(all, <-come)

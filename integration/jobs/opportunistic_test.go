@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"heddle/am"
 	"heddle/am/client"
 	"heddle/am/unmanaged"
-	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/yarn/records"
 )
@@ -32,37 +30,14 @@ type script struct {
 
 func (c *cluster) script() *script {
 	c.t.Helper()
-	x, err := unmanaged.New(c.t.Context(), unmanaged.Options{Conf: must(conf.Load(conf.Options{Dir: c.conf})), Name: c.t.Name(), Type: "SCRIPT"})
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	s := &script{dir: c.t.TempDir(), kinds: map[records.ContainerID]client.ExecutionType{}, ended: map[records.ContainerID]int32{}}
 	ready := make(chan *am.Master, 1)
-	s.running, err = x.Run(c.t.Context(), 256, func(ctx context.Context, m *am.Master, _ string, stop <-chan struct{}) error {
+	s.running = c.unmanaged(unmanaged.Options{Type: "SCRIPT"}, 256, func(m *am.Master) am.Callbacks {
 		s.Master = m
 		ready <- m
-		events := am.Callbacks{ContainersAllocated: s.allocated, ContainerCompleted: s.completed}
-		for {
-			select {
-			case <-stop:
-				return nil
-			case e, ok := <-m.Events():
-				if !ok {
-					return context.Cause(ctx)
-				}
-				events.Dispatch(e)
-			}
-		}
-	}, func(err error) { c.t.Error(err) })
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	<-ready
-	c.t.Cleanup(func() {
-		if err := s.running.Stop(); err != nil {
-			c.t.Error(err)
-		}
+		return am.Callbacks{ContainersAllocated: s.allocated, ContainerCompleted: s.completed}
 	})
+	<-ready
 	return s
 }
 

@@ -73,9 +73,11 @@ func (o *Once) Compile(t testing.TB, sources ...string) string {
 	return o.dir
 }
 
-// Remove removes the classes.
-func (o *Once) Remove() {
+// Main runs the tests of a package, and then removes the classes. Call it from TestMain.
+func (o *Once) Main(m *testing.M) {
+	code := m.Run()
 	if o.dir != "" {
 		_ = os.RemoveAll(o.dir)
 	}
+	os.Exit(code)
 }

@@ -1,11 +1,9 @@
 package secure
 
 import (
-	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
@@ -15,16 +13,12 @@ import (
 // read, too.
 func TestReadingAheadOnSecuredHDFS(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
-	r := newRealm(t, 10*time.Hour)
-	site, keys := securedHDFS(r)
-	maps.Copy(site, map[string]string{
+	_, l, run := clusterOnHDFS(t, map[string]string{
 		"dfs.encrypt.data.transfer":                "true",
 		"heddle.nodemanager.warming.enabled":       "true",
 		"yarn.resourcemanager.connect.max-wait.ms": "150000",
 		"yarn.nodemanager.env-whitelist":           "PATH,JAVA_HOME,JAVA_TOOL_OPTIONS,HADOOP_CONF_DIR",
 	})
-	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
-	run := makeFolders(t, r, l, keys)
 	text := filepath.Join(t.TempDir(), "text")
 	write(t, text, strings.Repeat("what only alice may read\n", 1000))
 	run("hdfs", "dfs", "-put", text, "/user/alice/text")

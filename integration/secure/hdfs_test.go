@@ -53,15 +53,22 @@ func makeFolders(t *testing.T, r *realm, l *hadooplab.Lab, keys string) (run fun
 	return run
 }
 
+// clusterOnHDFS starts a cluster of Heddle's daemons on a secured HDFS of Hadoop's, with further settings. run runs a command as alice.
+func clusterOnHDFS(t *testing.T, more map[string]string) (r *realm, l *hadooplab.Lab, run func(args ...string) string) {
+	t.Helper()
+	r = newRealm(t, 10*time.Hour)
+	site, keys := securedHDFS(r)
+	maps.Copy(site, more)
+	l = hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
+	return r, l, makeFolders(t, r, l, keys)
+}
+
 // A cluster of Heddle's daemons on a secured HDFS of Hadoop's, all encrypted: a job is staged, localized, run and logged with its user's token.
 func TestJobsOnSecuredHDFS(t *testing.T) {
 	if os.Getenv("HEDDLE_TEST_FULL") == "" {
 		t.Skip("HEDDLE_TEST_FULL=1 runs a job on a secured HDFS")
 	}
-	r := newRealm(t, 10*time.Hour)
-	site, keys := securedHDFS(r)
-	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
-	run := makeFolders(t, r, l, keys)
+	r, l, run := clusterOnHDFS(t, nil)
 	input := l.Dir() + "/input"
 	write(t, input, strings.Repeat("a line of text\n", 1000))
 	run("hdfs", "dfs", "-put", input, "/user/alice/in")

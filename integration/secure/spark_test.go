@@ -1,13 +1,11 @@
 package secure
 
 import (
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"heddle/integration/hadooplab"
 )
@@ -32,16 +30,12 @@ spark.stop()
 // delegation tokens lives.
 func TestSparkWithKeytab(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
-	r := newRealm(t, 10*time.Hour)
-	site, keys := securedHDFS(r)
-	maps.Copy(site, map[string]string{
+	r, l, run := clusterOnHDFS(t, map[string]string{
 		"dfs.namenode.delegation.token.renew-interval": "40000",
 		"dfs.namenode.delegation.token.max-lifetime":   "60000",
 		"yarn.resourcemanager.connect.max-wait.ms":     "150000",
 		"yarn.nodemanager.env-whitelist":               "PATH,JAVA_HOME,JAVA_TOOL_OPTIONS,HADOOP_CONF_DIR",
 	})
-	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
-	run := makeFolders(t, r, l, keys)
 	text, program := filepath.Join(t.TempDir(), "text"), filepath.Join(t.TempDir(), "outlives.py")
 	write(t, text, strings.Repeat("a line\n", 1000))
 	write(t, program, outlives)

@@ -29,11 +29,7 @@ import (
 // recorder are the classes of testdata.
 var recorder jvmtest.Once
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	recorder.Remove()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { recorder.Main(m) }
 
 // lab is a host of a recording service.
 type lab struct {
