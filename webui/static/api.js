@@ -25,6 +25,28 @@ async function read(response) {
   return body;
 }
 
+/** allowed is the answer to a question, or {refused} with the reason why this reader doesn't get one. */
+export async function allowed(question) {
+  try {
+    return await question;
+  } catch (e) {
+    if (e instanceof Refused) return { refused: e.message };
+    throw e;
+  }
+}
+
+/** seldom returns a function that keeps an answer: it asks again when the question has another key, or after some ms. */
+export function seldom(ms) {
+  let kept = null;
+  return async (key, ask) => {
+    if (kept?.key !== key || Date.now() - kept.at > ms) {
+      const answer = await ask();
+      kept = { key, at: Date.now(), answer };
+    }
+    return kept.answer;
+  };
+}
+
 /** act asks for a change. */
 export async function act(method, path, body) {
   const headers = { Accept: 'application/json', 'X-XSRF-HEADER': 'heddle', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };

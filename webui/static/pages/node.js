@@ -1,4 +1,4 @@
-import { fetched, get, Refused } from '../api.js';
+import { allowed, fetched, get, Refused, seldom } from '../api.js';
 import { badge, bar, count, daemon, el, facts, link, list, logs, memory, span, table, tiles, time } from '../dom.js';
 import { choice, wanted } from '../list.js';
 import { ofNode } from '../nodeactions.js';
@@ -9,40 +9,22 @@ export const kinds = ['node', 'container', 'leadership'];
 
 const spans = [['15', '15 minutes'], ['', '1 hour'], ['360', '6 hours'], ['1440', '1 day'], ['10080', '7 days']];
 const most = 200; // rows of a table
-const past = { key: '', at: 0, answer: null };
+const [tenSeconds, fiveSeconds] = [seldom(10e3), seldom(5e3)];
 
-/** said is the answer to a question, or why there is none. */
-async function said(question) {
-  try {
-    return await question;
-  } catch (e) {
-    if (e instanceof Refused) return { refused: e.message };
-    throw e;
-  }
+/** history asks for the containers of the last time. */
+function history(at, signal) {
+  const back = wanted().get('span');
+  const path = `${at}/timeline${back ? `?span=${encodeURIComponent(back)}` : ''}`;
+  return tenSeconds(path, () => allowed(get(path, signal)));
 }
 
-/** history asks for the containers of the last time, at most each 10 s. */
-async function history(at, signal) {
-  const key = `${at} ${wanted().get('span') ?? ''}`;
-  if (past.key !== key || Date.now() - past.at > 10e3) {
-    const answer = await said(get(`${at}/timeline${wanted().get('span') ? `?span=${encodeURIComponent(wanted().get('span'))}` : ''}`, signal));
-    Object.assign(past, { key, at: Date.now(), answer });
-  }
-  return past.answer;
-}
-
-const machines = { key: '', at: 0, answer: null };
-
-/** machine asks for the state of the machine, at most each 5 s. */
-async function machine(at, signal) {
-  if (machines.key !== at || Date.now() - machines.at > 5e3) Object.assign(machines, { key: at, answer: await said(get(`${at}/machine`, signal)), at: Date.now() });
-  return machines.answer;
-}
+/** machine asks for the state of the machine. */
+const machine = (at, signal) => fiveSeconds(at, () => allowed(get(`${at}/machine`, signal)));
 
 export async function load(id, signal) {
   const at = `/ws/v1/heddle/nodes/${encodeURIComponent(id)}`;
   const [nodes, own, containers, ran, state, me] = await Promise.all([fetched(`/ws/v1/heddle/nodes?limit=100&q=${encodeURIComponent(id.replace(/:\d+$/, ''))}`, signal), get(`/ws/v1/cluster/nodes/${encodeURIComponent(id)}`, signal),
-    said(fetched(`/ws/v1/heddle/containers?limit=${most}&sort=-allocated&node=${encodeURIComponent(id)}`, signal)), history(at, signal), machine(at, signal), whoami(null, signal).catch(() => null)]);
+    allowed(fetched(`/ws/v1/heddle/containers?limit=${most}&sort=-allocated&node=${encodeURIComponent(id)}`, signal)), history(at, signal), machine(at, signal), whoami(null, signal).catch(() => null)]);
   const node = list(nodes.nodes.node).find((n) => n.id === id);
   if (!node) throw new Refused(404, `There is no node ${id}: it never registered, or was forgotten.`);
   return { node, own: own.node, containers, ran, state, me };

@@ -1,4 +1,4 @@
-import { get, fetched, Refused } from '../api.js';
+import { allowed, get, fetched } from '../api.js';
 import { badge, count, el, list, memory, tiles, time, words } from '../dom.js';
 import { chart } from '../chart.js';
 import { begin, choices, doubled, history, span, spanText, values, vcores } from '../past.js';
@@ -13,20 +13,10 @@ async function both(signal) {
   return { all, queues };
 }
 
-/** part is the answer to a question, or the reason why this reader doesn't get one. */
-async function part(question) {
-  try {
-    return await question;
-  } catch (e) {
-    if (e instanceof Refused) return { refused: e.message };
-    throw e;
-  }
-}
-
 export async function load(_, signal) {
-  const [metrics, past, waiting, nodes, container, events] = await Promise.all([get('/ws/v1/cluster/metrics', signal), part(both(signal)), part(fetched('/ws/v1/heddle/waiting?limit=5', signal)),
-    part(fetched('/ws/v1/heddle/nodes?state=LOST,UNHEALTHY,DECOMMISSIONING&limit=5', signal)), part(get('/ws/v1/heddle/events?kind=container&limit=8', signal)),
-    part(get('/ws/v1/heddle/events?kind=application,attempt,node,queues,leadership&limit=12', signal))]);
+  const [metrics, past, waiting, nodes, container, events] = await Promise.all([get('/ws/v1/cluster/metrics', signal), allowed(both(signal)), allowed(fetched('/ws/v1/heddle/waiting?limit=5', signal)),
+    allowed(fetched('/ws/v1/heddle/nodes?state=LOST,UNHEALTHY,DECOMMISSIONING&limit=5', signal)), allowed(get('/ws/v1/heddle/events?kind=container&limit=8', signal)),
+    allowed(get('/ws/v1/heddle/events?kind=application,attempt,node,queues,leadership&limit=12', signal))]);
   return { m: metrics.clusterMetrics, past, waiting, nodes, container, events };
 }
 

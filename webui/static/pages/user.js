@@ -1,17 +1,14 @@
-import { fetched, get } from '../api.js';
+import { fetched, get, seldom } from '../api.js';
 import { count, el, list, memory, table, tiles } from '../dom.js';
 import { charts, choices, history } from '../past.js';
 import { hours, spentColumns, zone } from './users.js';
 
 export const kinds = ['application', 'attempt', 'leadership'];
 
-const week = { user: null, at: 0, usage: null };
+const eachMinute = seldom(60e3);
 
-/** usage asks for the accounts of the last thirty days, at most once a minute. */
-async function usage(user, signal) {
-  if (week.user !== user || Date.now() - week.at > 60e3) Object.assign(week, { usage: (await get(`/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&name=${encodeURIComponent(user)}`, signal)).usage, at: Date.now(), user });
-  return week.usage;
-}
+/** usage asks for the accounts of the last thirty days. */
+const usage = (user, signal) => eachMinute(user, async () => (await get(`/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&name=${encodeURIComponent(user)}`, signal)).usage);
 
 export async function load(user, signal) {
   const [{ users }, past, spent] = await Promise.all([fetched(`/ws/v1/heddle/users?limit=1000&q=${encodeURIComponent(user)}`, signal), history(`of=users&name=${encodeURIComponent(user)}`, signal), usage(user, signal).catch(() => null)]);

@@ -1,4 +1,4 @@
-import { get } from '../api.js';
+import { get, seldom } from '../api.js';
 import { count, el, list as several, memory, table } from '../dom.js';
 import { shown, views } from '../views.js';
 import { field, load as loadList, nothing, pager, rows } from '../list.js';
@@ -6,13 +6,10 @@ import { field, load as loadList, nothing, pager, rows } from '../list.js';
 const things = ['user'];
 export const kinds = ['application', 'attempt', 'leadership'];
 
-const week = { at: 0, usage: null };
+const eachMinute = seldom(60e3);
 
-/** usage asks for the accounts of the last seven days, at most once a minute. */
-async function usage(signal) {
-  if (Date.now() - week.at > 60e3) Object.assign(week, { usage: (await get(`/ws/v1/heddle/usage?from=7d&each=day&zone=${zone()}`, signal)).usage, at: Date.now() });
-  return week.usage;
-}
+/** usage asks for the accounts of the last seven days. */
+const usage = (signal) => eachMinute('', async () => (await get(`/ws/v1/heddle/usage?from=7d&each=day&zone=${zone()}`, signal)).usage);
 
 /** zone is how many minutes the reader's time is ahead of UTC. */
 export const zone = () => -new Date().getTimezoneOffset();
