@@ -45,6 +45,7 @@ func idealOf(s *Snapshot, m measure, w wish, allowed records.Resource) *ideal {
 	}
 	if n > 0 {
 		x.assigned[0] = s.Queues[0].Guaranteed
+		allowed = x.allowed(allowed)
 	}
 	for i := range s.Queues {
 		if len(x.children[i]) > 0 {
@@ -52,6 +53,21 @@ func idealOf(s *Snapshot, m measure, w wish, allowed records.Resource) *ideal {
 		}
 	}
 	return x
+}
+
+// allowed returns what a round may take of what it could at most. A round takes nothing while all that is used and reserved is
+// there, and no queue waits for what it is guaranteed. (Offers are rounded by type of resource, so that a queue may be assigned
+// more of one type than it wants, and its sibling less than it uses. YARN takes a container for that.)
+func (x *ideal) allowed(most records.Resource) records.Resource {
+	if root := &x.Queues[0]; x.balance || !x.fits(root.Used, root.Guaranteed) {
+		return most
+	}
+	for _, c := range x.children[0] {
+		if x.anyPositive(x.entitled[c]) {
+			return most
+		}
+	}
+	return records.Resource{}
 }
 
 func (x *ideal) leaf(i int) bool { return len(x.children[i]) == 0 }

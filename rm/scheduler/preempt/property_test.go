@@ -145,7 +145,10 @@ func TestCapacityProperties(t *testing.T) {
 			losing[v.Queue] = true
 		}
 		var slack records.Resource // a queue that has to give a part of a container gives a whole one
-		if len(victims) > 0 && len(losing) > 1 {
+		switch {
+		case s.Dominant && len(losing) > 0 && !wanted.IsZero():
+			slack = victims[0].Resource.Times(2 * int64(len(losing))) // at each of two levels, as offers are rounded by type
+		case len(losing) > 1:
 			slack = victims[0].Resource.Times(int64(len(losing)))
 		}
 		if !taken.FitsIn(wanted.Add(slack)) {
