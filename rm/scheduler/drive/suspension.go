@@ -312,12 +312,8 @@ func (x *suspender) resumeFirst() {
 		h := s.container
 		switch {
 		case x.d.now >= x.due(s):
-			held := x.d.Held(h)
-			if x.d.Regain(h) {
-				x.resumed(*s, "it was suspended for as long as may be")
+			if x.giveDue(s) {
 				i--
-			} else if now := x.d.Held(h); now != held {
-				x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", s.by)
 			}
 		case s.back && x.d.SetHeld(h, x.d.Claim(h)):
 			x.resumed(*s, "its application wants it to resume")
@@ -327,6 +323,36 @@ func (x *suspender) resumeFirst() {
 			i--
 		}
 	}
+}
+
+// giveDue gives a container that was suspended for as long as may be what room there is, and reports whether it resumes. While room waits on its
+// node for the return of another one it takes all of its claim or nothing: a part would be what the other one still lacks (waiting), and neither
+// would return.
+func (x *suspender) giveDue(s *suspended) (resumes bool) {
+	h, by := s.container, s.by
+	held := x.d.Held(h)
+	if x.awaited(s) {
+		resumes = x.d.SetHeld(h, x.d.Claim(h))
+	} else {
+		resumes = x.d.Regain(h)
+	}
+	if resumes {
+		x.resumed(*s, "it was suspended for as long as may be")
+	} else if now := x.d.Held(h); now != held {
+		x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", by)
+	}
+	return resumes
+}
+
+// awaited reports whether room waits for the return of another container on the node of one.
+func (x *suspender) awaited(of *suspended) bool {
+	node := x.d.NodeOf(of.container)
+	for i := range x.of {
+		if s := &x.of[i]; s != of && s.aside && x.d.NodeOf(s.container) == node && x.returns(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // setAside keeps room for the return of suspended containers. Newcomers get none of it; requests of queues below their guarantee do, as the
