@@ -1,3 +1,4 @@
+// Package ledgerpb has the messages of the ledger: its commands, as they stand in the log, and its snapshot.
 package ledgerpb
 
 // For returns what of the times a ledger of a version can hold.
