@@ -94,3 +94,26 @@ func anchors(page string) (names []string) {
 	}
 	return names
 }
+
+// A decision says what it answers, what was decided, what follows, and which tests hold it, in that order.
+func TestDecisionsHaveTheirParts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "docs/decisions/*.md"))
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d decisions were found: %v", len(files), err)
+	}
+	for _, file := range files {
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, page := 0, text(t, name)
+		for _, part := range []string{"Context", "Decision", "Consequences", "Tests"} {
+			at := strings.Index(page[from:], "\n## "+part+"\n")
+			if at < 0 {
+				t.Errorf("%s lacks ## %s, or has it in another place", name, part)
+				break
+			}
+			from += at + 1
+		}
+	}
+}
