@@ -225,9 +225,9 @@ func (v *validation) probes() {
 		v.problem(Error, speeds, err.Error(), "")
 	}
 	const division = "heddle.scheduler.partition."
-	short := c.Int(division + "short")
+	short := c.Int(division + "short-percent")
 	if short > 0 && c.Duration(division+"cutoff-ms") == 0 {
-		v.problem(Warning, division+"short", "has no effect, as no task is long: set "+division+"cutoff-ms", "")
+		v.problem(Warning, division+"short-percent", "has no effect, as no task is long: set "+division+"cutoff-ms", "")
 	}
 	if rules := division + "rules"; c.IsSet(rules) && c.Text(rules) == "dice" && c.Duration(division+"cutoff-ms") == 0 {
 		v.problem(Warning, rules, "has no effect, as no task is long: set "+division+"cutoff-ms", "")
@@ -235,11 +235,11 @@ func (v *validation) probes() {
 	if staged := "heddle.nodemanager.staging.enabled"; c.Bool(staged) && c.Int(prefix+"memory-mb") == 0 {
 		v.problem(Warning, staged, "has no effect, as nothing is lent to short tasks: set "+prefix+"memory-mb", "")
 	}
-	if most := c.Int(division + "most"); most > 0 && most < short {
-		v.problem(Error, division+"most", fmt.Sprintf("is below %sshort (%d)", division, short), "")
+	if most := c.Int(division + "max-percent"); most > 0 && most < short {
+		v.problem(Error, division+"max-percent", fmt.Sprintf("is below %sshort-percent (%d)", division, short), "")
 	}
 	for _, of := range []string{"memory-mb", "vcores"} {
-		least, most := prefix+of, prefix+"most-"+of
+		least, most := prefix+of, prefix+"max-"+of
 		switch {
 		case c.Int(most) == 0:
 		case c.Int(prefix+"memory-mb") == 0:

@@ -12,9 +12,14 @@ import (
 //go:embed facts/deprecated-keys.tsv
 var deprecatedFacts string
 
-// deprecated maps deprecated names to those that replace them.
+//go:embed facts/renamed-keys.tsv
+var renamedFacts string
+
+// deprecated maps names that Hadoop or Heddle deprecates to those that replace them.
 var deprecated = sync.OnceValue(func() map[string]string {
-	return maps.Collect(iter.Seq2[string, string](facts(deprecatedFacts)))
+	names := maps.Collect(iter.Seq2[string, string](facts(deprecatedFacts)))
+	maps.Insert(names, iter.Seq2[string, string](facts(renamedFacts)))
+	return names
 })
 
 // Canonical returns the present name of a key.

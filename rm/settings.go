@@ -95,11 +95,11 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 // lendingSettings says what of each node that takes probes is for short tasks.
 func lendingSettings(c *conf.Config) lending.Settings {
 	const prefix = "heddle.probes."
-	s := lending.Settings{Longest: c.Duration(prefix + "longest-wait-ms"), Window: c.Duration(prefix + "window-ms")}
+	s := lending.Settings{Longest: c.Duration(prefix + "max-wait-ms"), Window: c.Duration(prefix + "window-ms")}
 	if memory := c.Int(prefix + "memory-mb"); memory > 0 {
 		s.Least = records.NewResource(int64(memory), int64(c.Int(prefix+"vcores")))
 	}
-	if memory, vcores := c.Int(prefix+"most-memory-mb"), c.Int(prefix+"most-vcores"); memory+vcores > 0 {
+	if memory, vcores := c.Int(prefix+"max-memory-mb"), c.Int(prefix+"max-vcores"); memory+vcores > 0 {
 		s.Most = s.Least.Max(records.NewResource(int64(memory), int64(vcores)))
 	}
 	s.Model, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
@@ -127,7 +127,7 @@ func nodeSpeeds(c *conf.Config) []conf.NodeSpeed {
 // divisionSettings says how the cluster is divided between long and short tasks.
 func divisionSettings(c *conf.Config) division.Settings {
 	const prefix = "heddle.scheduler.partition."
-	rules, short := partition.Eagle, c.Int(prefix+"short")
+	rules, short := partition.Eagle, c.Int(prefix+"short-percent")
 	if c.Text(prefix+"rules") == "hawk" {
 		rules = partition.Hawk
 	}
@@ -135,10 +135,10 @@ func divisionSettings(c *conf.Config) division.Settings {
 	s := division.Settings{Settings: rules(c.Duration(prefix+"cutoff-ms"), float64(short)), TaskTimes: times}
 	if c.Text(prefix+"rules") == "dice" {
 		s.Dice = partition.Study(float64(short))
-		if most := c.Int(prefix + "most"); most > 0 {
+		if most := c.Int(prefix + "max-percent"); most > 0 {
 			s.Dice.Most = float64(max(most, short))
 		}
-		s.Dice.Longest, s.Dice.Multiplier = c.Duration(prefix+"longest-wait-ms"), float64(c.Int(prefix+"multiplier"))
+		s.Dice.Longest, s.Dice.Multiplier = c.Duration(prefix+"max-wait-ms"), float64(c.Int(prefix+"multiplier"))
 		s.Dice.Sizing, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
 	}
 	return s

@@ -25,7 +25,7 @@ func TwoQueues(t testing.TB, o Options, memory int, more map[string]string) *Lab
 		"yarn.nodemanager.resource.cpu-vcores":          "1800", // the long queue's hundredth is more than nothing
 		"yarn.resourcemanager.scheduler.monitor.enable": "true",
 		"heddle.scheduler.preemption":                   "suspend-immediate",
-		"heddle.scheduler.preemption.minimum-runtime":   "20000",
+		"heddle.scheduler.preemption.min-runtime-ms":    "20000",
 		capacity + "queues":                             "long,short",
 		capacity + "long.capacity":                      "1",
 		capacity + "long.user-limit-factor":             "100",

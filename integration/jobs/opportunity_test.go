@@ -65,8 +65,8 @@ func startOpportunity(t *testing.T) *opportunity {
 		"heddle.probes.vcores":                        "2",
 		"heddle.scheduler.partition.cutoff-ms":        "60000",
 		"heddle.scheduler.partition.rules":            "dice",
-		"heddle.scheduler.partition.most":             "99",
-		"heddle.scheduler.partition.longest-wait-ms":  "100",
+		"heddle.scheduler.partition.max-percent":      "99",
+		"heddle.scheduler.partition.max-wait-ms":      "100",
 		"heddle.scheduler.partition.multiplier":       "1000",
 	})
 	o.pagesOut()

@@ -182,7 +182,7 @@ func TestShortTasksAvoidLongOnes(t *testing.T) {
 // A node rejects probes for long tasks that the ResourceManager hasn't told their scheduler of yet. The commands run elsewhere: here the other node is the short partition.
 func TestNodesWithLongTasksRejectProbes(t *testing.T) {
 	c := startCluster(t, 1, 2, map[string]string{
-		"heddle.probes.memory-mb": "2048", "heddle.probes.vcores": "4", "heddle.scheduler.partition.cutoff-ms": "60000", "heddle.scheduler.partition.short": "50",
+		"heddle.probes.memory-mb": "2048", "heddle.probes.vcores": "4", "heddle.scheduler.partition.cutoff-ms": "60000", "heddle.scheduler.partition.short-percent": "50",
 	})
 	x := c.xargs("--probes", "-P", "8", "-n1", "sh", "-c", `echo $NM_PORT`)
 	long := c.xargs("-P", "1", "-I{}", "sh", "-c", `while ! test -e end-{}; do sleep 0.02; done`)
@@ -223,7 +223,7 @@ func TestNodesWithLongTasksRejectProbes(t *testing.T) {
 
 // One of two nodes is the short partition: a long application's containers go to the other one, where two of four find no room.
 func TestLongWorkStaysOffTheShortPartition(t *testing.T) {
-	c := startCluster(t, 1, 2, map[string]string{"heddle.scheduler.partition.cutoff-ms": "60000", "heddle.scheduler.partition.short": "50"})
+	c := startCluster(t, 1, 2, map[string]string{"heddle.scheduler.partition.cutoff-ms": "60000", "heddle.scheduler.partition.short-percent": "50"})
 	x := c.xargs("-P", "4", "--memory", "3000", "-I{}", "sh", "-c", `while ! test -e go; do sleep 0.02; done; echo $NM_PORT`)
 	x.feed(0, 8)
 	await.Slowly(t, "two of four containers find no room on the other node", func() bool {
@@ -252,8 +252,8 @@ func TestLongWorkStaysOffTheShortPartition(t *testing.T) {
 // An executor may use what its node was lent after it had started: together its tasks take more than was lent at first.
 func TestExecutorsGrowWithWhatIsLent(t *testing.T) {
 	c := startCluster(t, 1, 1, map[string]string{
-		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1", "heddle.probes.most-memory-mb": "2048", "heddle.probes.most-vcores": "4",
-		"heddle.probes.longest-wait-ms": "1", "heddle.probes.window-ms": "1000",
+		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1", "heddle.probes.max-memory-mb": "2048", "heddle.probes.max-vcores": "4",
+		"heddle.probes.max-wait-ms": "1", "heddle.probes.window-ms": "1000",
 	})
 	// tail keeps a line of 200 MB until all may go on.
 	x := c.xargs("--probes", "-P", "30", "-I{}", "sh", "-c", `case {} in 1?)

@@ -162,7 +162,7 @@ func TestReleasesOfNodes(t *testing.T) {
 // Where tasks may be long, nodes say to which partition they belong.
 func TestPartitionsOfNodes(t *testing.T) {
 	for cutoff, want := range map[string][]any{"60000": {"general", "short"}, "0": {nil, nil}} {
-		c := start(t, 1, "heddle.scheduler.partition.cutoff-ms="+cutoff, "heddle.scheduler.partition.short=50")
+		c := start(t, 1, "heddle.scheduler.partition.cutoff-ms="+cutoff, "heddle.scheduler.partition.short-percent=50")
 		me := c.leader()
 		for _, host := range []string{"n1", "n2"} {
 			r := leader.NodeRegistration{Node: records.NodeID{Host: host, Port: 1}, Capability: records.NewResource(1024, 1), Version: conf.HadoopVersion}

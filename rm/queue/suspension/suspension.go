@@ -94,7 +94,7 @@ func Of(c *conf.Config) Settings {
 	order := max(slices.Index(orders[:], c.Text(prefix+".order")), 0)
 	unit := records.NewResource(int64(c.Int(prefix+".unit.memory-mb")), int64(c.Int(prefix+".unit.vcores")))
 	return Settings{
-		Means: m, Unable: unable, Order: Order(order), MinimumAge: c.Duration(prefix + ".minimum-runtime"),
+		Means: m, Unable: unable, Order: Order(order), MinimumAge: c.Duration(prefix + ".min-runtime-ms"),
 		Step: unit.Times(int64(c.Int(prefix + ".step"))), Tries: c.Int(prefix + ".resume-tries"),
 		Most: c.Int(prefix + ".max-suspensions"), Longest: c.Duration(prefix + ".max-suspended-ms"),
 		Periodic: !c.Bool(prefix + ".on-demand"), Footprint: c.Text(prefix+".level") == "footprint",

@@ -15,7 +15,7 @@ func TestSuspensionIsConfigured(t *testing.T) {
 	}
 	got := Of(conftest.With(t, map[string]string{
 		"heddle.scheduler.preemption": "suspend-immediate", "heddle.scheduler.preemption.unable": "kill",
-		"heddle.scheduler.preemption.order": "least-attained", "heddle.scheduler.preemption.minimum-runtime": "1500",
+		"heddle.scheduler.preemption.order": "least-attained", "heddle.scheduler.preemption.min-runtime-ms": "1500",
 		"heddle.scheduler.preemption.unit.memory-mb": "1000", "heddle.scheduler.preemption.unit.vcores": "3",
 		"heddle.scheduler.preemption.step": "5", "heddle.scheduler.preemption.resume-tries": "0",
 		"heddle.scheduler.preemption.max-suspensions": "7", "heddle.scheduler.preemption.max-suspended-ms": "60000",
