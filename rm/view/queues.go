@@ -5,6 +5,7 @@ import (
 	"heddle/rm/leader/report"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/totals"
+	"heddle/rm/ledger"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
@@ -35,9 +36,10 @@ type Amount struct {
 	Waiting       int64 // containers asked for
 }
 
-// take adds what an application has, to an amount of it in each of its partitions.
-func (u *QueueUse) take(a *App) {
-	all := Amount{a.Used, a.Pending, a.Reserved, a.Containers, a.Waiting}
+// take adds what an application has, to an amount of it in each of its partitions. Its queues are charged what suspended containers hold, not what they claim:
+// lacks is the difference, by label.
+func (u *QueueUse) take(a *App, lacks map[string]records.Resource) {
+	all := Amount{a.Used.Sub(lacks[""]), a.Pending, a.Reserved, a.Containers, a.Waiting}
 	for _, x := range a.Uses {
 		if x.Label == "" {
 			continue
@@ -51,8 +53,9 @@ func (u *QueueUse) take(a *App) {
 			u.Labelled[x.Label] = of
 		}
 		part := Amount{x.Used, x.Pending, report.Reserved{Resource: x.Reserved}, x.Running, x.Waiting}
-		of.add(&part, 1)
 		all.add(&part, -1)
+		part.Used = part.Used.Sub(lacks[x.Label])
+		of.add(&part, 1)
 	}
 	u.add(&all, 1)
 }
@@ -111,6 +114,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 	shares := t.Effective(v.Total())
 	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{Share: shares[q.Index]} })
 	v.addStates(out)
+	lacks := v.lacks(apps)
 	for i := range apps {
 		a := &apps[i]
 		master := a.AMResource
@@ -122,13 +126,32 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 		}
 		for q := within(t, a.Queue); q != nil; q = q.Parent {
 			u := out[q.Path]
-			u.take(a)
+			u.take(a, lacks[a.ID])
 			u.Masters = u.Masters.Add(master)
 			u.Apps = append(u.Apps, a)
 		}
 	}
 	v.addPast(t, out)
 	return t, out
+}
+
+// lacks returns what suspended and shrunk containers of applications claim and don't hold, by the label of their nodes.
+func (v *Viewer) lacks(apps []App) map[records.ApplicationID]map[string]records.Resource {
+	out := map[records.ApplicationID]map[string]records.Resource{}
+	v.Source.Read(func(s *ledger.State) {
+		for i := range apps {
+			for _, c := range apps[i].Suspended {
+				of := out[apps[i].ID]
+				if of == nil {
+					of = map[string]records.Resource{}
+					out[apps[i].ID] = of
+				}
+				label := LabelsOf(v).Of(s, c.Node)
+				of[label] = of[label].Add(c.Resource.Sub(c.Held()))
+			}
+		}
+	})
+	return out
 }
 
 // within returns the queue that an application counts in; nil if it is gone.

@@ -288,7 +288,7 @@ func (v *Viewer) Metrics() Metrics {
 	for _, n := range v.Nodes() {
 		if n.Known && n.Usable() {
 			m.UtilizedMB += int64(n.Status.Node.GetPmem())
-			m.UtilizedCores += n.Status.Node.GetCpu()
+			m.UtilizedCores += max(0, n.Status.Node.GetCpu()) // -1 until a node has measured
 		}
 	}
 	return m

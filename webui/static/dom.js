@@ -145,6 +145,13 @@ export function memory(mb) {
   return '';
 }
 
+/** whole is what the cluster has and what is used of it, with and without labels: YARN's figures are of nodes without a label, and have those of all beside them. */
+export function whole(m) {
+  if (!m.crossPartitionMetricsAvailable) return { usedMB: m.allocatedMB, totalMB: m.totalMB, usedVCores: m.allocatedVirtualCores, totalVCores: m.totalVirtualCores, containers: m.containersAllocated };
+  const { totalUsedResourcesAcrossPartition: used, totalClusterResourcesAcrossPartition: total } = m;
+  return { usedMB: used.memory, totalMB: total.memory, usedVCores: used.vCores, totalVCores: total.vCores, containers: m.totalAllocatedContainersAcrossPartition };
+}
+
 /** words writes the amounts in a sentence of the server as people do. */
 export function words(text) {
   return text.replace(/<memory:(\d+), vCores:(\d+)([^>]*)>/g, (_, mb, vcores, others) => `${memory(mb)} and ${count(vcores, 'vcore')}${others.replace(/, ([^:,]+):(\d+)/g, ', $2 $1')}`);

@@ -8,7 +8,7 @@ export const spans = [['1h', '1 hour'], ['6h', '6 hours'], ['24h', '1 day'], ['7
 
 /** span is the time that the reader looks back. */
 export const span = () => (spans.some(([s]) => s === wanted().get('span')) ? wanted().get('span') : '6h');
-export const spanText = () => spans.find(([s]) => s === span())[1];
+export const spanText = () => spans.find(([s]) => s === span())[1].replace(/^1 /, '');
 
 /** doubled are steps of memory on an axis, in MB. */
 export const doubled = Array.from({ length: 50 }, (_, i) => 2 ** i);

@@ -46,7 +46,7 @@ type answer struct {
 type partition struct {
 	Name      string  `yarn:"name"` // "": nodes without a label
 	Exclusive bool    `yarn:"exclusive"`
-	Listed    int     `yarn:"nodes"`       // nodes, and hosts, that have the label, whether they are there or not
+	Listed    int     `yarn:"nodes"`       // nodes that have the label, whether they are there or not, and hosts without a node that have it
 	Active    int     `yarn:"activeNodes"` // nodes that work
 	Total     any     `yarn:"total"`       // of these
 	Used      any     `yarn:"used"`
@@ -85,7 +85,7 @@ func (s *Service) answer(*yarnrest.Call) (yarnrest.Reply, error) {
 	used := s.used()
 	for _, l := range view.LabelsOf(s.View).All() {
 		p := partition{
-			Name: l.Name, Exclusive: l.Exclusive, Listed: len(l.Nodes), Active: l.Active, Total: s.amount(l.Size), Used: s.amount(used[l.Name]),
+			Name: l.Name, Exclusive: l.Exclusive, Listed: listed(l.Nodes), Active: l.Active, Total: s.amount(l.Size), Used: s.amount(used[l.Name]),
 			Percent: 100 * tree.Share(used[l.Name], l.Size),
 		}
 		if l.Name == "" {
@@ -103,6 +103,23 @@ func (s *Service) answer(*yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 func (s *Service) amount(r records.Resource) any { return lists.Amount(s.Types, r) }
+
+// listed counts the nodes, and the hosts of which no node is known, that have a label.
+func listed(nodes []records.NodeID) (n int) {
+	with := map[string]bool{}
+	for _, id := range nodes {
+		if id.Port != 0 {
+			with[id.Host] = true
+			n++
+		}
+	}
+	for _, id := range nodes {
+		if id.Port == 0 && !with[id.Host] {
+			n++
+		}
+	}
+	return n
+}
 
 // used returns what containers hold of the nodes of each label.
 func (s *Service) used() map[string]records.Resource {

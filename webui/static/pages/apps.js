@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, bar, count, el, link, memory, span, tiles, time, words } from '../dom.js';
+import { badge, bar, count, el, link, memory, span, tiles, time, whole, words } from '../dom.js';
 import { actions, pick } from '../several.js';
 import { known, whoami } from '../who.js';
 import { shown, views } from '../views.js';
@@ -29,6 +29,7 @@ const columns = [
 const n = (l, state) => l.count?.find((c) => c.state === state)?.number ?? 0;
 
 export function draw({ metrics: m, apps }, state, redraw) {
+  const there = whole(m);
   const may = known()?.named; // whether a change is admitted the server says for each application
   document.title = `${state || wanted().get('state') || 'Applications'} – Heddle`;
   const all = (apps.count ?? []).reduce((sum, c) => sum + c.number, 0);
@@ -36,9 +37,9 @@ export function draw({ metrics: m, apps }, state, redraw) {
     el('h1', {}, 'Applications'),
     tiles([
       ['running', m.appsRunning], ['waiting', m.appsPending], ['ended', m.appsCompleted + m.appsFailed + m.appsKilled],
-      ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
-      ['memory used', memory(m.allocatedMB), memory(m.totalMB)],
-      ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores],
+      ['containers', there.containers], ['containers wanted', m.containersPending],
+      ['memory used', memory(there.usedMB), memory(there.totalMB)],
+      ['vcores used', there.usedVCores, there.totalVCores],
       ['nodes active', m.lostNodes + m.unhealthyNodes ? `${m.activeNodes} (${m.lostNodes + m.unhealthyNodes} not)` : m.activeNodes],
     ]),
     state ? null : choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...(apps.count ?? []).map((c) => [c.state, `${c.state} (${n(apps, c.state).toLocaleString('en')})`])]),

@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, bar, daemon, el, link, list, memory, tiles, time } from '../dom.js';
+import { badge, bar, daemon, el, link, list, memory, tiles, time, whole } from '../dom.js';
 import { shown, views } from '../views.js';
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 import * as map from './nodemap.js';
@@ -47,12 +47,13 @@ function listOrMap(now) {
 
 export function draw({ metrics: m, nodes, map: of }, view, redraw) {
   document.title = 'Nodes – Heddle';
+  const there = whole(m);
   const all = (nodes?.count ?? []).reduce((sum, c) => sum + c.number, 0);
   return [
     el('h1', {}, 'Nodes'),
     tiles([['active', m.activeNodes], ['unhealthy', m.unhealthyNodes], ['lost', m.lostNodes], ['decommissioning', m.decommissioningNodes],
       ['decommissioned', m.decommissionedNodes], ['shut down or rebooted', m.shutdownNodes + m.rebootedNodes],
-      ['memory used', memory(m.allocatedMB), memory(m.totalMB)], ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores]]),
+      ['memory used', memory(there.usedMB), memory(there.totalMB)], ['vcores used', there.usedVCores, there.totalVCores]]),
     listOrMap(view === 'map' ? 'map' : ''),
     ...(of ? [map.draw(of)] : [choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...list(nodes.count).map((c) => [c.state, `${c.state} (${c.number.toLocaleString('en')})`])]),
     el('div', { class: 'filters', role: 'search' },

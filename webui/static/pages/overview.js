@@ -1,5 +1,5 @@
 import { allowed, get, fetched } from '../api.js';
-import { badge, count, el, list, memory, tiles, time, words } from '../dom.js';
+import { badge, count, el, list, memory, tiles, time, whole, words } from '../dom.js';
 import { chart } from '../chart.js';
 import { begin, choices, doubled, history, span, spanText, values, vcores } from '../past.js';
 
@@ -80,10 +80,11 @@ function happened(x, empty) {
 
 export function draw({ m, past, waiting, nodes, container, events }, _, redraw) {
   document.title = 'Overview – Heddle';
+  const there = whole(m);
   const off = m.lostNodes + m.unhealthyNodes;
   return [
     el('h1', {}, 'Overview'),
-    tiles([['memory used', memory(m.allocatedMB), memory(m.totalMB)], ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores], ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
+    tiles([['memory used', memory(there.usedMB), memory(there.totalMB)], ['vcores used', there.usedVCores, there.totalVCores], ['containers', there.containers], ['containers wanted', m.containersPending],
       ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['nodes active', m.activeNodes], ['nodes lost or unhealthy', off]]),
     past.refused ? refused(past) : [
       el('div', { class: 'choices' }, choices()),

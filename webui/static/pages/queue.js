@@ -1,11 +1,9 @@
 import { get, Refused } from '../api.js';
-import { badge, bar, count, el, facts, list, table, tiles } from '../dom.js';
+import { badge, bar, count, el, facts, table, tiles } from '../dom.js';
 import { charts, choices, history } from '../past.js';
-import { amount, capacity, fair, path, short, usage, users } from './queues.js';
+import { amount, below, capacity, fair, lives, path, short, usage, users, waits } from './queues.js';
 
 export const kinds = ['application', 'attempt', 'queues', 'leadership'];
-
-const below = (q) => [...list(q.queues?.queue), ...list(q.childQueues?.queue)];
 
 /** find finds a queue in the tree by its path, or a leaf by its name. */
 function find(q, name) {
@@ -42,14 +40,14 @@ export function draw({ root, queue: q, past }, _, redraw) {
   return [
     el('p', { class: 'soft small' }, el('a', { href: '/cluster/scheduler' }, 'Queues'), ' › ', way(name)),
     el('h1', {}, el('bdi', {}, name)),
-    tiles([['used', used ? amount(used).replace(/, .*/, '') : '—'], ['of the cluster', short(u.used)], ['guaranteed', short(u.guaranteed)], ['containers pending', q.pendingContainers ?? 0], ['applications', q.numApplications ?? (q.numActiveApps ?? 0) + (q.numPendingApps ?? 0)]]),
+    tiles([['used', used ? amount(used).replace(/, .*/, '') : '—'], ['of the cluster', short(u.used)], ['guaranteed', short(u.guaranteed)], ['containers pending', waits(q)], ['applications', lives(q)]]),
     el('div', { class: 'choices' }, choices()),
     charts({ id: 'queue-past', of: 'queues', name, history: past, redraw, guaranteed: true }),
     facts([['State', q.state ? badge(q.state) : ''], ...(q.usedCapacity === undefined ? fair(q) : capacity(q)), ['See', [el('a', { href: `/cluster/apps?queue=${encodeURIComponent(name)}` }, 'its applications'), ', ', el('a', { href: `/cluster/waiting?queue=${encodeURIComponent(name)}` }, 'what waits and why')]]]),
     users(q) ? [el('h2', {}, 'Users'), users(q)] : null,
     children.length ? [el('h2', {}, 'Queues below'), table([
       { head: 'Queue', wide: true, cell: (c) => to(path(c)) }, { head: 'Use of the cluster', num: true, cell: (c) => { const x = usage(c, root.maxResources ?? root.clusterResources); return bar(x.used, x.guaranteed); } },
-      { head: 'Guaranteed', num: true, cell: (c) => short(usage(c, root.maxResources ?? root.clusterResources).guaranteed) }, { head: 'Pending', num: true, cell: (c) => (c.pendingContainers ? count(c.pendingContainers, 'container') : '—') },
+      { head: 'Guaranteed', num: true, cell: (c) => short(usage(c, root.maxResources ?? root.clusterResources).guaranteed) }, { head: 'Pending', num: true, cell: (c) => (waits(c) ? count(waits(c), 'container') : '—') },
       { head: 'State', cell: (c) => (c.state ? badge(c.state) : '—') },
     ], children, '')] : null,
   ];

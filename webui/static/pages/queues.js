@@ -25,6 +25,7 @@ export function usage(q, cluster) {
 }
 
 const partition = (q) => list(q.resources?.resourceUsagesByPartition)[0] ?? {};
+export const below = (q) => [...list(q.queues?.queue), ...list(q.childQueues?.queue)];
 const sum = (queues, of) => queues.reduce((n, q) => n + (of(q) ?? 0), 0);
 
 /** capacity lists the figures of a queue of the CapacityScheduler. */
@@ -73,16 +74,21 @@ export function users(q) {
   ], all, '');
 }
 
+/** waits is how many containers wait in a queue and those below it. */
+export const waits = (q) => q.pendingContainers ?? sum(below(q), waits);
+
+/** lives is how many applications live in a queue and those below it. */
+export const lives = (q) => q.numApplications ?? (q.numActiveApps === undefined ? sum(below(q), lives) : q.numActiveApps + q.numPendingApps);
+
 /** queue draws a queue and those below it, whichever scheduler described it. */
 function queue(q, depth, cluster) {
-  const children = [...list(q.queues?.queue), ...list(q.childQueues?.queue)];
+  const children = below(q);
   const u = usage(q, cluster);
-  const pending = q.pendingContainers ?? sum(children, (c) => c.pendingContainers);
-  const apps = q.numApplications ?? (q.numActiveApps === undefined ? sum(children, (c) => c.numApplications) : q.numActiveApps + q.numPendingApps);
+  const pending = waits(q);
   return el('details', { open: depth < 3, id: `queue-${path(q)}` },
     el('summary', {}, el('b', {}, path(q)), el('span', {}, bar(u.used, u.guaranteed), el('small', {}, ` of the cluster, ${short(u.guaranteed)} guaranteed`)),
       pending ? el('span', { class: 'wait' }, `${count(pending, 'container')} pending`) : null, q.state && q.state !== 'RUNNING' ? badge(q.state) : null,
-      el('span', { class: 'soft' }, count(apps, 'application'))),
+      el('span', { class: 'soft' }, count(lives(q), 'application'))),
     facts([...(q.usedCapacity === undefined ? fair(q) : capacity(q)), ['See', [el('a', { href: `/cluster/queue/${encodeURIComponent(path(q))}` }, 'its history'), ', ', el('a', { href: `/cluster/apps?queue=${encodeURIComponent(path(q))}` }, 'its applications')]]]), users(q),
     children.length ? el('div', { class: 'tree' }, children.map((c) => queue(c, depth + 1, cluster))) : null);
 }
