@@ -114,7 +114,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 	shares := t.Effective(v.Total())
 	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{Share: shares[q.Index]} })
 	v.addStates(out)
-	lacks := v.lacks(apps)
+	lacking := lacks(v, apps)
 	for i := range apps {
 		a := &apps[i]
 		master := a.AMResource
@@ -126,7 +126,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 		}
 		for q := within(t, a.Queue); q != nil; q = q.Parent {
 			u := out[q.Path]
-			u.take(a, lacks[a.ID])
+			u.take(a, lacking[a.ID])
 			u.Masters = u.Masters.Add(master)
 			u.Apps = append(u.Apps, a)
 		}
@@ -136,7 +136,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 }
 
 // lacks returns what suspended and shrunk containers of applications claim and don't hold, by the label of their nodes.
-func (v *Viewer) lacks(apps []App) map[records.ApplicationID]map[string]records.Resource {
+func lacks(v *Viewer, apps []App) map[records.ApplicationID]map[string]records.Resource {
 	out := map[records.ApplicationID]map[string]records.Resource{}
 	v.Source.Read(func(s *ledger.State) {
 		for i := range apps {
