@@ -71,7 +71,7 @@ integration: build
 integration-full: build
 	HEDDLE_TEST_FULL=1 $(GO) test -count=1 -timeout 60m ./integration/...
 
-# What tests need beyond Go, Java, Maven and Python: a browser, a Kerberos KDC, LDAP, an OCI runtime, and virtual machines.
+# What tests need beyond Go, Java, Maven and Python: a browser, a Kerberos KDC, LDAP, an OCI runtime, a registry of images, squashfs, and virtual machines.
 prerequisites: virtual-machines
 	@command -v jq >/dev/null && command -v curl >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends curl jq >/dev/null; }
@@ -83,6 +83,8 @@ prerequisites: virtual-machines
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends slapd >/dev/null; }
 	@command -v crun >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends crun >/dev/null; }
+	@command -v docker-registry >/dev/null && command -v unsquashfs >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends docker-registry squashfs-tools >/dev/null; }
 
 # FAULTS=100 strikes less often, SEED=7 FROM=120 plays again what a campaign with that seed did from its 120th fault on.
 campaign: build virtual-machines

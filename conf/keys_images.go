@@ -5,6 +5,9 @@ func imageKeys() []Key {
 	const rt, ours = "yarn.nodemanager.runtime.linux.", "heddle.nodemanager.images."
 	keys := []Key{
 		paths(ours+"dirs", "", "folders of images: REPOSITORY/TAG.tar, or an OCI layout in REPOSITORY/TAG or REPOSITORY; only administrators may write there"),
+		list(ours+"registries", "", "registries that nodes pull images from if no folder has them: HOST or HOST:PORT, with http:// before those without TLS; docker.io for names without a registry"),
+		path(ours+"registry-logins", "", "config.json of Docker's with the node's logins to registries, for containers that bring none; only root may read it"),
+		path(ours+"registry-ca", "", "PEM file with the authorities that vouch for registries, beside the machine's"),
 		text(ours+"runtime", "crun", "program of the OCI runtime that runs containers in images: crun, or where it is"),
 		path(ours+"store", "", "folder of the unpacked layers of images, which containers share; by default images in the NodeManager's state folder"),
 		integer(ours+"store-mb", "51200", "size of all unpacked layers together, in MB; those that no container uses are removed first, the least recently used before others").min(1).max(1 << 30),
@@ -15,7 +18,7 @@ func imageKeys() []Key {
 		text(rt+"docker.default-container-network", "host", "network of containers in images that name none"),
 		list(rt+"docker.default-tmpfs-mounts", "", "where every container in an image gets an empty folder in memory"),
 		text(rt+"runc.seccomp-profile", "", "file with a seccomp profile for containers of runtime runc, in the format of the OCI runtime specification"),
-		boolean(rt+"docker.image-update", "false", "fetch an image again before a container starts; Heddle always looks").later(),
+		boolean(rt+"docker.image-update", "false", "ask the registry before each start which image has the name now; false: the one that was pulled first is used as long as its layers are here"),
 		boolean(rt+"docker.privileged-containers.allowed", "false", "allow privileged containers, which Heddle always refuses").later(),
 		boolean(rt+"runc.privileged-containers.allowed", "false", "allow privileged containers, which Heddle always refuses").later(),
 		boolean(rt+"docker.delayed-removal.allowed", "false", "keep containers of Docker's after their end; Heddle has none to keep").later(),

@@ -351,7 +351,7 @@ func (n *NodeManager) openContainers() error {
 			archives = store
 		}
 	}
-	images, err := image.Open(n.s.images, n.log)
+	images, err := image.Open(n.s.images, n.log, n.source)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // Layer is a tar archive.
@@ -120,6 +122,7 @@ type Image struct {
 	Entrypoint []string
 	Cmd        []string
 	Gzip       bool
+	Zstd       bool
 }
 
 func (i Image) config(t testing.TB) []byte {
@@ -162,14 +165,28 @@ func (i Image) Blobs(t testing.TB, tag string) map[string][]byte {
 			}
 			b = z.Bytes()
 		}
-		layers = append(layers, put(b))
+		if i.Zstd {
+			w, err := zstd.NewWriter(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b = w.EncodeAll(b, nil)
+		}
+		layers = append(layers, typed(put(b), "application/vnd.oci.image.layer.v1.tar"))
 	}
-	manifest := put(text(t, map[string]any{"schemaVersion": 2, "config": put(i.config(t)), "layers": layers}))
+	manifest := put(text(t, typed(map[string]any{
+		"schemaVersion": 2, "config": typed(put(i.config(t)), "application/vnd.oci.image.config.v1+json"), "layers": layers,
+	}, ManifestType)))
 	if tag != "" {
 		manifest["annotations"] = map[string]string{"org.opencontainers.image.ref.name": tag}
 	}
 	files["index.json"] = text(t, map[string]any{"schemaVersion": 2, "manifests": []any{manifest}})
 	return files
+}
+
+func typed(m map[string]any, kind string) map[string]any {
+	m["mediaType"] = kind
+	return m
 }
 
 // Layout writes an OCI layout into a folder. Without a tag it has that one image alone.

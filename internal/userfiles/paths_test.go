@@ -29,6 +29,7 @@ var exempt = map[string]string{
 	"nm/runas":          "the administrator's container-executor.cfg",
 	"nm/store":          "the NodeManager's state",
 	"nm/image/oci":      "the administrator's images",
+	"nm/image/registry": "the NodeManager's notes of images, which only root can enter",
 	"nm/image/store":    "the NodeManager's store of layers, which only root can enter",
 	"nm/nmtest":         "for tests",
 }
@@ -65,6 +66,8 @@ var allowed = map[string]string{
 	"nm/image/bundle/bundle_linux.go unix.Statfs":           "cgroups",
 	"nm/image/layer/layer_linux.go os.OpenRoot":             "a new folder in the store of layers",
 	"nm/image/run_linux.go os.OpenFile":                     "of the user's log folder, called with the user's rights",
+	"nm/image/settings/registries.go bounded.ReadFile":      "the administrator's logins and certificates",
+	"nm/image/settings/registries.go os.Stat":               "the administrator's logins",
 	"nm/image/settings/settings.go bounded.ReadFile":        "the administrator's seccomp profile",
 	"nm/jvmarchive/classpath.go os.Stat":                    "of the user's class path, called with the user's rights",
 	"nm/jvmarchive/classpath.go os.Open":                    "of the user's class path, called with the user's rights",

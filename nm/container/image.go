@@ -24,10 +24,10 @@ func inImage(c *Container, s *launch.Script, at workdir.Places, owner *userfiles
 		return nil, nil
 	}
 	c.mu.Lock()
-	paths := c.paths
+	paths, tokens := c.paths, c.context.GetTokens()
 	c.mu.Unlock()
 	a := image.Asking{
-		ID: c.ID(), Script: s, At: at, Disks: c.m.Disks, User: c.grant.User, Name: c.grant.User, Owner: owner,
+		ID: c.ID(), Script: s, At: at, Disks: c.m.Disks, User: c.grant.User, Tokens: tokens, Name: c.grant.User, Owner: owner,
 		Groups: c.m.Groups.Kind() != cgroup.None, Runtimes: c.m.cfg.Runtimes, Path: func(resource string) string { return paths[resource] },
 	}
 	if c.m.cfg.RunsAs != nil {

@@ -363,6 +363,7 @@ type job struct {
 	resources map[string]*pb.LocalResource
 	retry     *pb.ContainerRetryContext
 	service   map[string]string
+	tokens    []byte
 
 	opportunistic bool
 }
@@ -370,6 +371,7 @@ type job struct {
 func (j job) context() *pb.ContainerLaunchContext {
 	lc := &pb.ContainerLaunchContext{}
 	lc.SetCommand([]string{j.command})
+	lc.SetTokens(j.tokens)
 	var env []*pb.StringStringMap
 	for _, k := range slices.Sorted(maps.Keys(j.env)) {
 		e := &pb.StringStringMap{}

@@ -19,6 +19,7 @@ type Asking struct {
 	At       workdir.Places
 	Disks    *disks.Disks
 	User     string          // who submitted its application
+	Tokens   []byte          // the container's credentials
 	Name     string          // of the user that it runs as
 	Owner    *userfiles.User // that user
 	Groups   bool            // cgroups hold its processes
@@ -44,7 +45,7 @@ func (r *Runner) Judge(a Asking) (*Start, error) {
 	}
 	return &Start{
 		ID: a.ID.String(), Request: want, User: a.Owner, Name: a.Name, Private: a.At.Private, Work: a.At.Work, LogDir: a.At.Log,
-		Vars: a.Script.Env, Command: a.Script.Command, Folders: a.folders(), Find: a.find,
+		By: localizer.Reader{User: a.User, Tokens: a.Tokens}, Vars: a.Script.Env, Command: a.Script.Command, Folders: a.folders(), Find: a.find,
 	}, nil
 }
 

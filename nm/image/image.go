@@ -8,27 +8,32 @@ import (
 	"heddle/internal/userfiles"
 	"heddle/nm/gpu"
 	"heddle/nm/image/bundle"
+	"heddle/nm/image/registry"
 	"heddle/nm/image/request"
 	"heddle/nm/image/store"
 	"heddle/nm/launch"
+	"heddle/nm/localizer"
 )
 
 // Config says how a node runs images.
 type Config struct {
 	Settings request.Settings
-	Dirs     []string // where images are: heddle.nodemanager.images.dirs
-	Runtime  string   // the OCI runtime's program: heddle.nodemanager.images.runtime
+	Dirs     []string         // where images are: heddle.nodemanager.images.dirs
+	Runtime  string           // the OCI runtime's program: heddle.nodemanager.images.runtime
+	Registry *registry.Config // where images are pulled from; nil: nowhere
 	Store    store.Config
 	Seccomp  map[string]any // profile by kind
+	// Source reads files that users and administrators name by URI.
+	Source localizer.Source
 }
 
-// Open is New with a log; nil if cfg is, and then no image is run.
-func Open(cfg *Config, log *logrus.Entry) (*Runner, error) {
+// Open is New with a log and a source of files; nil if cfg is, and then no image is run.
+func Open(cfg *Config, log *logrus.Entry, source localizer.Source) (*Runner, error) {
 	if cfg == nil {
 		return nil, nil
 	}
 	with := *cfg
-	with.Store.Log = log
+	with.Store.Log, with.Source = log, source
 	return New(with)
 }
 
@@ -37,8 +42,9 @@ type Start struct {
 	ID      string
 	Request *request.Request
 	User    *userfiles.User
-	Name    string // of the user
-	Private string // a folder that only the node can enter
+	Name    string           // of the user
+	By      localizer.Reader // reads files for the container
+	Private string           // a folder that only the node can enter
 	Work    string
 	Script  string       // path of the launch script
 	Vars    []launch.Var // that the script would set

@@ -14,7 +14,7 @@ import (
 	"heddle/internal/userfiles"
 	"heddle/nm/gpu"
 	"heddle/nm/image/bundle"
-	"heddle/nm/image/oci"
+	"heddle/nm/image/registry"
 	"heddle/nm/image/request"
 	"heddle/nm/image/store"
 	"heddle/nm/launch"
@@ -22,9 +22,10 @@ import (
 
 // Runner runs images. It is safe for concurrent use.
 type Runner struct {
-	cfg     Config
-	store   *store.Store
-	runtime string
+	cfg      Config
+	store    *store.Store
+	registry *registry.Client // nil: no image is pulled
+	runtime  string
 }
 
 // New opens the store of layers. It fails if the machine has no OCI runtime.
@@ -37,11 +38,19 @@ func New(cfg Config) (*Runner, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("images need a NodeManager that root has started: it mounts their layers")
 	}
-	s, err := store.Open(cfg.Store)
-	if err != nil {
+	r := &Runner{cfg: cfg, runtime: program}
+	if r.store, err = store.Open(cfg.Store); err != nil {
 		return nil, fmt.Errorf("layers of images (heddle.nodemanager.images.store): %w", err)
 	}
-	return &Runner{cfg: cfg, store: s, runtime: program}, nil
+	if cfg.Registry != nil {
+		from := *cfg.Registry
+		from.Dir = r.store.Names()
+		if r.registry, err = registry.New(from); err != nil {
+			r.store.Close()
+			return nil, fmt.Errorf("names of images (heddle.nodemanager.images.store): %w", err)
+		}
+	}
+	return r, nil
 }
 
 // Close lets go of the store. Containers continue.
@@ -61,17 +70,12 @@ func (r *Runner) Wanted(env map[string]string) (*request.Request, error) {
 
 // Prepare finds the image and unpacks what is missing of it. Its layers stay until Release.
 func (r *Runner) Prepare(ctx context.Context, s Start) (*launch.Image, error) {
-	found, err := oci.Find(r.cfg.Dirs, s.Request.Image)
+	config, layers, err := r.unpacked(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close()
-	layers, err := r.store.Hold(ctx, s.ID, found.Layers)
-	if err != nil {
-		return nil, fmt.Errorf("image %s: %w", s.Request.Image, err)
-	}
 	c := &bundle.Container{
-		ID: s.ID, Request: s.Request, Allowed: r.cfg.Settings.Kinds[s.Request.Kind].Allowed, Config: found.Config, Seccomp: r.cfg.Seccomp[s.Request.Kind],
+		ID: s.ID, Request: s.Request, Allowed: r.cfg.Settings.Kinds[s.Request.Kind].Allowed, Config: config, Seccomp: r.cfg.Seccomp[s.Request.Kind],
 		Layers: layers, Private: s.Private, Work: s.Work, User: s.User, Name: s.Name, Folders: s.Folders, Devices: deviceFiles(s.GPUs), Find: s.Find,
 		Runtime: r.runtime, Args: []string{"/bin/bash", s.Script},
 	}

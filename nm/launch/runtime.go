@@ -31,7 +31,7 @@ func (r Runtimes) Check(env []Var) error {
 	case asked != "" && asked != "default":
 		//lint:ignore ST1005 Hadoop's words
 		return fmt.Errorf("Unable to prepare container: %w %s is %.100q, and this node runs containers by %s only"+
-			" (yarn.nodemanager.runtime.linux.allowed-runtimes; of these Heddle has default and, if heddle.nodemanager.images.dirs names folders of images, docker and runc)", errRuntime, by, asked, strings.Join(r.Allowed, ","))
+			" (yarn.nodemanager.runtime.linux.allowed-runtimes; of these Heddle has default and, if heddle.nodemanager.images.dirs or images.registries names a place of images, docker and runc)", errRuntime, by, asked, strings.Join(r.Allowed, ","))
 	case r.Allowed != nil && !slices.ContainsFunc(r.Allowed, func(a string) bool { return strings.EqualFold(a, "default") }):
 		//lint:ignore ST1005 Hadoop's words
 		return fmt.Errorf("Unable to prepare container: %w yarn.nodemanager.runtime.linux.allowed-runtimes is %s, without default", errRuntime, strings.Join(r.Allowed, ","))

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +34,7 @@ const overhead = 512
 // ErrTooLarge says that a layer exceeds its limits.
 var ErrTooLarge = errors.New("the layer is too large")
 
-// Unpack unpacks a tar archive, which may be compressed by gzip, into the empty folder dir. The archive must have the sha256 diffID when
+// Unpack unpacks a tar archive, which may be compressed by gzip or zstd, into the empty folder dir. The archive must have the sha256 diffID when
 // unpacked, and digest as it comes unless that is "".
 func Unpack(ctx context.Context, in io.Reader, dir, diffID, digest string, most Limits) (Size, error) {
 	raw := sha256.New()
@@ -42,6 +43,7 @@ func Unpack(ctx context.Context, in io.Reader, dir, diffID, digest string, most 
 	if err != nil {
 		return Size{}, err
 	}
+	defer plain.Close()
 	sum := sha256.New()
 	archive := &limited{in: io.TeeReader(plain, sum), left: archiveBytes(most)}
 	root, err := os.OpenRoot(dir)
@@ -106,8 +108,11 @@ func (l *limited) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// maxWindow bounds the memory that a layer makes zstd use, in bytes: what zstd itself takes without being told otherwise.
+const maxWindow = 128 << 20
+
 // decompress returns a reader of the archive itself.
-func decompress(in *bufio.Reader) (io.Reader, error) {
+func decompress(in *bufio.Reader) (io.ReadCloser, error) {
 	magic, err := in.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -116,11 +121,15 @@ func decompress(in *bufio.Reader) (io.Reader, error) {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		return gzip.NewReader(in)
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return nil, errors.New("the layer is compressed by zstd: copy the image with gzip, such as by skopeo copy --dest-compress-format gzip")
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
 	case bytes.Equal(magic, []byte("hsqs")):
 		return nil, errors.New("the layer is a squashfs file, and can't be unpacked: copy the image with layers that are tar archives")
 	}
-	return in, nil
+	return io.NopCloser(in), nil
 }
 
 // unpacking is one layer that is being unpacked.

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/klauspost/compress/zstd"
+
 	"heddle/internal/imagetest"
 	"heddle/nm/image/layer"
 )
@@ -182,6 +184,15 @@ func TestLayersWithoutEnd(t *testing.T) {
 	}
 }
 
+func zstandard(t *testing.T, b []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll(b, nil)
+}
+
 func TestLayersThatAreOthers(t *testing.T) {
 	root(t)
 	archive := []byte(imagetest.Tar(t, imagetest.File("a", "x")))
@@ -195,7 +206,10 @@ func TestLayersThatAreOthers(t *testing.T) {
 		"another content":  {archive, other, good, "damaged"},
 		"another download": {archive, good, other, "damaged"},
 		"cut":              {archive[:300], imagetest.Digest(archive[:300]), "", "EOF"},
-		"zstd":             {[]byte{0x28, 0xb5, 0x2f, 0xfd, 0}, good, "", "zstd"},
+		"zstd":             {zstandard(t, archive), good, imagetest.Digest(zstandard(t, archive)), ""},
+		"damaged zstd":     {append([]byte{0x28, 0xb5, 0x2f, 0xfd}, make([]byte, 100)...), good, "", "archive"},
+		"cut zstd":         {zstandard(t, archive)[:20], good, "", "EOF"},
+		"a window of 2 GB": {[]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3}, good, "", "window size exceeded"},
 		"squashfs":         {[]byte("hsqs1234"), good, "", "squashfs"},
 		"noise":            {bytes.Repeat([]byte("noise"), 500), good, "", "archive"},
 	} {

@@ -197,7 +197,7 @@ func readAll(b blobs, name, digest string) ([]byte, error) {
 }
 
 // blob returns the path of a blob in a layout.
-func blob(d descriptor) (name, digest string, err error) {
+func blob(d Descriptor) (name, digest string, err error) {
 	digest, err = parseDigest(d.Digest)
 	return "blobs/sha256/" + digest, digest, err
 }

@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,13 +27,21 @@ type Image struct {
 }
 
 // Close closes the files that the image's layers are read from.
-func (i *Image) Close() error { return i.closer.Close() }
+func (i *Image) Close() error {
+	if i.closer == nil {
+		return nil
+	}
+	return i.closer.Close()
+}
 
 // Layer is one layer of an image.
 type Layer struct {
 	DiffID string // sha256 of the layer's tar archive, in hexadecimal digits: what identifies the layer
 	Digest string // sha256 of what Open returns; "" if it isn't known
 	Open   func() (io.ReadCloser, error)
+	// Fetch copies what Open would return from another machine, beginning at that byte; nil: it is here. It fails rather than wait for a silent server.
+	Fetch func(ctx context.Context, to io.Writer, from int64) error
+	Size  int64 // bytes that Fetch copies in all
 }
 
 // Config says how an image is run.
@@ -51,8 +60,8 @@ type Config struct {
 	} `json:"rootfs"`
 }
 
-// descriptor names a blob.
-type descriptor struct {
+// Descriptor names a blob by its digest.
+type Descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
 	Size        int64             `json:"size"`
@@ -65,9 +74,9 @@ type descriptor struct {
 
 // manifest is an OCI or Docker manifest, or an index (list) of manifests.
 type manifest struct {
-	Config    descriptor   `json:"config"`
-	Layers    []descriptor `json:"layers"`
-	Manifests []descriptor `json:"manifests"`
+	Config    Descriptor   `json:"config"`
+	Layers    []Descriptor `json:"layers"`
+	Manifests []Descriptor `json:"manifests"`
 }
 
 // saved is an image in the file manifest.json of "docker save".
@@ -133,29 +142,29 @@ func parseSaved(text []byte) (all []saved, err error) {
 const refName = "org.opencontainers.image.ref.name"
 
 // choose returns the manifest of an index that has the tag or digest of a name, or is the only one, and is for this machine.
-func choose(all []descriptor, n Name) (descriptor, error) {
-	var fit []descriptor
+func choose(all []Descriptor, n Name) (Descriptor, error) {
+	var fit []Descriptor
 	for _, d := range all {
 		if d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == architecture {
 			fit = append(fit, d)
 		}
 	}
-	named := slices.DeleteFunc(slices.Clone(fit), func(d descriptor) bool {
+	named := slices.DeleteFunc(slices.Clone(fit), func(d Descriptor) bool {
 		ref := d.Annotations[refName]
 		return ref == "" || ref != n.Tag && ref != n.String()
 	})
-	pinned := slices.DeleteFunc(slices.Clone(fit), func(d descriptor) bool { return d.Digest != "sha256:"+n.Digest })
+	pinned := slices.DeleteFunc(slices.Clone(fit), func(d Descriptor) bool { return d.Digest != "sha256:"+n.Digest })
 	switch {
 	case n.Digest != "" && len(pinned) > 0:
 		return pinned[0], nil
 	case n.Digest != "":
-		return descriptor{}, fmt.Errorf("it has no manifest sha256:%s for %s", n.Digest, architecture)
+		return Descriptor{}, fmt.Errorf("it has no manifest sha256:%s for %s", n.Digest, architecture)
 	case len(named) > 0:
 		return named[0], nil
 	case len(fit) == 1 && fit[0].Annotations[refName] == "":
 		return fit[0], nil
 	}
-	return descriptor{}, fmt.Errorf("it has no manifest with tag %s for %s, and %d others", n.Tag, architecture, len(all))
+	return Descriptor{}, fmt.Errorf("it has no manifest with tag %s for %s, and %d others", n.Tag, architecture, len(all))
 }
 
 // check fails if text hasn't the digest.

@@ -36,6 +36,7 @@ type Terms struct {
 	HostPID        bool // host-pid-namespace.allowed
 	Privileged     bool // privileged-containers.allowed: Heddle refuses these nevertheless
 	DelayedRemoval bool
+	Update         bool // image-update: ask a registry each time
 
 	// Of the section of container-executor.cfg.
 	Section Section
@@ -98,6 +99,8 @@ type Request struct {
 	Tmpfs        []string
 	HostPID      bool
 	Capabilities []string // most that a program may ever get, with CAP_
+	Fresh        bool     // the registry is asked which image has the name now
+	Logins       string   // URI of a config.json of Docker's with logins to registries; "": none
 }
 
 // of returns the variable of a kind, such as YARN_CONTAINER_RUNTIME_DOCKER_IMAGE.
@@ -135,7 +138,7 @@ func (t Terms) read(kind string, env map[string]string) (*Request, error) {
 	if !t.Section.Enabled() {
 		return nil, fmt.Errorf("it is off: set module.enabled=true in section [%s] of container-executor.cfg", kind)
 	}
-	r := &Request{Kind: kind, EntryPoint: env[of(kind, "RUN_OVERRIDE_DISABLE")] == "true"}
+	r := &Request{Kind: kind, EntryPoint: env[of(kind, "RUN_OVERRIDE_DISABLE")] == "true", Fresh: t.Update, Logins: env[of(kind, "CLIENT_CONFIG")]}
 	for _, step := range []func(*Request, map[string]string) error{
 		t.image, t.refuse, t.network, t.hostname, t.pid, t.capabilities, t.mounts, t.tmpfs,
 	} {

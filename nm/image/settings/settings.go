@@ -43,8 +43,12 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 	} else if err := trust.Check(filepath.Dir(cfg.Store.Dir)); err != nil {
 		return nil, "", fmt.Errorf("%sstore: %w", prefix, err)
 	}
-	if len(cfg.Dirs) == 0 {
-		return nil, "Containers that ask for images are refused: yarn.nodemanager.runtime.linux.allowed-runtimes admits them, and " + prefix + "dirs names no folder that has any", nil
+	if cfg.Registry, err = registries(c); err != nil {
+		return nil, "", err
+	}
+	if len(cfg.Dirs) == 0 && cfg.Registry == nil {
+		return nil, "Containers that ask for images are refused: yarn.nodemanager.runtime.linux.allowed-runtimes admits them, and neither " + prefix + "dirs nor " + prefix +
+			"registries names a place that has any", nil
 	}
 	for _, dir := range cfg.Dirs {
 		if err := trust.Check(dir); err != nil {
@@ -62,6 +66,7 @@ func terms(c *conf.Config, kind string, section request.Section) request.Terms {
 		RWMounts: c.Strings(prefix + "default-rw-mounts"), HostPID: c.Bool(prefix + "host-pid-namespace.allowed"), Section: section,
 	}
 	if kind == request.Docker {
+		t.Update = c.Bool(prefix + "image-update")
 		t.Network, t.Capabilities, t.Tmpfs = c.Text(prefix+"default-container-network"), c.Strings(prefix+"capabilities"), c.Strings(prefix+"default-tmpfs-mounts")
 	}
 	return t

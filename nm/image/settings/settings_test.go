@@ -24,13 +24,19 @@ func TestImagesOfAConfiguration(t *testing.T) {
 		want string // image, note or error
 	}{
 		"by default":              {nil, "none"},
-		"allowed without folders": {map[string]string{runtimes + "allowed-runtimes": "default,docker"}, "images.dirs names no folder"},
+		"allowed without folders": {map[string]string{runtimes + "allowed-runtimes": "default,docker"}, "images.registries names a place"},
 		"allowed":                 {map[string]string{runtimes + "allowed-runtimes": "default,Docker", "heddle.nodemanager.images.dirs": dir}, "busybox:latest"},
 		"runc alone":              {map[string]string{runtimes + "allowed-runtimes": "runc", "heddle.nodemanager.images.dirs": dir}, "not asked for"},
 		"a profile":               {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, runtimes + "runc.seccomp-profile": profile}, "busybox:latest"},
 		"no profile":              {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, runtimes + "runc.seccomp-profile": dir}, "seccomp-profile"},
 		"no network":              {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, runtimes + "docker.default-container-network": "none"}, "docker.allowed.networks"},
 		"others' store":           {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, "heddle.nodemanager.images.store": open(t) + "/x"}, "images.store"},
+		"a registry":              {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r.example.com,http://10.0.0.1:5000"}, "busybox:latest"},
+		"no registry":             {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "ftp://x"}, "images.registries"},
+		"logins":                  {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-logins": file(t, 0o600, `{"auths":{}}`)}, "busybox:latest"},
+		"logins for all":          {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-logins": file(t, 0o644, `{"auths":{}}`)}, "chmod 600"},
+		"no logins":               {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-logins": file(t, 0o600, `secret`)}, "registry-logins"},
+		"no authorities":          {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-ca": file(t, 0o644, `x`)}, "registry-ca"},
 		"others' images":          {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": open(t)}, "images.dirs"},
 	} {
 		cfg, note, err := settings.Of(conftest.With(t, c.keys), sections, dir+"/state")
@@ -58,6 +64,16 @@ func TestImagesOfAConfiguration(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+const ours = "heddle.nodemanager.images."
+
+func file(t *testing.T, mode os.FileMode, text string) string {
+	path := t.TempDir() + "/file"
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // open returns a folder that all users may write to.

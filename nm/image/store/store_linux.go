@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -24,7 +23,7 @@ import (
 
 // Names in the folder, and of what a layer has.
 const (
-	layersDir, holdersDir, newDir = "layers", "holders", "new"
+	layersDir, holdersDir, newDir, goneDir, fetchedDir, namesDir = "layers", "holders", "new", "gone", "fetched", "names"
 
 	content, sizeFile = "content", "size"
 )
@@ -38,9 +37,13 @@ type Store struct {
 	boot     string // of this run of the machine
 	settling sync.WaitGroup
 
+	remove   func(dir string) error // os.RemoveAll
+	fetching fetching
+
 	mu      sync.Mutex
 	layers  map[string]*held // by diff id
 	holders map[string][]string
+	removed int // layers that this process has taken out
 }
 
 // held is a layer that is there.
@@ -60,8 +63,9 @@ type noted struct {
 // Open opens the store, and removes what was being unpacked when an earlier process ended. Call Keep once it is known which containers are
 // still there.
 func Open(cfg Config) (*Store, error) {
-	s := &Store{cfg: cfg, turn: make(chan struct{}, 1), layers: map[string]*held{}, holders: map[string][]string{}}
-	for _, dir := range []string{"", layersDir, holdersDir} {
+	s := &Store{cfg: cfg, turn: make(chan struct{}, 1), layers: map[string]*held{}, holders: map[string][]string{}, remove: os.RemoveAll}
+	s.fetching = fetching{turns: map[string]*turn{}, bytes: map[string]int64{}, users: map[string]int{}}
+	for _, dir := range []string{"", layersDir, holdersDir, goneDir, fetchedDir} {
 		if err := os.MkdirAll(filepath.Join(cfg.Dir, dir), 0o700); err != nil {
 			return nil, err
 		}
@@ -79,13 +83,22 @@ func Open(cfg Config) (*Store, error) {
 	if err = unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("%s is another NodeManager's: give each its own heddle.nodemanager.images.store: %w", cfg.Dir, err)
 	} else {
-		err = errors.Join(os.RemoveAll(filepath.Join(cfg.Dir, newDir)), s.readLayers(), s.readHolders())
+		err = errors.Join(os.RemoveAll(filepath.Join(cfg.Dir, newDir)), s.clear(goneDir), s.clear(fetchedDir), s.readLayers(), s.readHolders())
 	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// clear empties a folder of what an earlier process was about.
+func (s *Store) clear(dir string) error {
+	path := filepath.Join(s.cfg.Dir, dir)
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	return os.Mkdir(path, 0o700)
 }
 
 // own refuses a folder that others can write to.
@@ -190,6 +203,11 @@ func (s *Store) Hold(ctx context.Context, holder string, layers []oci.Layer) (di
 			s.Release(holder)
 		}
 	}()
+	s.fetching.use(layers)
+	defer s.forget(layers)
+	if err := s.fetch(ctx, layers); err != nil {
+		return nil, err
+	}
 	left := s.cfg.Image
 	for n, l := range layers {
 		size, err := s.need(ctx, l, left)
@@ -264,6 +282,16 @@ func (s *Store) Release(holder string) {
 func (s *Store) need(ctx context.Context, l oci.Layer, left layer.Limits) (layer.Size, error) {
 	if size, ok := s.has(l.DiffID); ok {
 		return size, nil
+	}
+	if l.Fetch != nil {
+		unlock, err := s.fetching.lock(ctx, l.Digest)
+		if err != nil {
+			return layer.Size{}, err
+		}
+		defer unlock()
+		if l, err = s.local(ctx, l); err != nil {
+			return layer.Size{}, err
+		}
 	}
 	select {
 	case s.turn <- struct{}{}:
@@ -400,39 +428,8 @@ func count(ids []string, id string) (n int) {
 	return n
 }
 
-// shrink removes layers that no container holds until there is room for more bytes.
-func (s *Store) shrink(more int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	total := more
-	var free []string
-	for id, l := range s.layers {
-		total += l.Bytes
-		if l.by == 0 {
-			free = append(free, id)
-		}
-	}
-	slices.SortFunc(free, func(a, b string) int { return s.layers[a].used.Compare(s.layers[b].used) })
-	for _, id := range free {
-		if total <= s.cfg.MaxBytes {
-			return nil
-		}
-		// Without its size it is no layer any more, whenever this process ends.
-		if err := os.Remove(filepath.Join(s.layerDir(id), sizeFile)); err != nil {
-			return err
-		}
-		if err := os.RemoveAll(s.layerDir(id)); err != nil {
-			return err
-		}
-		total -= s.layers[id].Bytes
-		delete(s.layers, id)
-		s.cfg.Log.WithField("layer", id).Info("removed a layer of images that no container uses")
-	}
-	if total > s.cfg.MaxBytes && more > 0 {
-		return fmt.Errorf("%w: with those that containers hold all have more than the %d MB of heddle.nodemanager.images.store-mb", layer.ErrTooLarge, s.cfg.MaxBytes>>20)
-	}
-	return nil
-}
+// Names returns a folder for what images have which layers.
+func (s *Store) Names() string { return filepath.Join(s.cfg.Dir, namesDir) }
 
 // Size returns how many layers there are, and their bytes.
 func (s *Store) Size() (layers int, bytes int64) {
