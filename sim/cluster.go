@@ -20,11 +20,13 @@ type Nodes struct {
 	// Ability is what they can do with containers from which preemption takes resources.
 	Ability drive.Ability
 	Paging  Paging
+	Labels  []Label // the last nodes have them
 }
 
 // Driver decides for a Cluster. It is a drive.Driver, or one that records its events.
 type Driver interface {
 	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
+	SetExclusive(label string, exclusive bool)
 	SetAbility(scheduler.NodeHandle, drive.Ability)
 	SetProgress(a scheduler.AppHandle, part float64)
 	AddApp(drive.AppSpec) scheduler.AppHandle
@@ -57,7 +59,8 @@ type Cluster struct {
 	granted int64   // number of containers so far
 	asks    []scheduler.Ask
 	killed  []scheduler.ContainerHandle
-	still   int   // tasks that are suspended
+	still   int // tasks that are suspended
+	wakes   Wakes
 	woken   int64 // when Step is called next because of a delay, ms
 	round   int64 // when Step is called next for a round of preemption, ms
 
@@ -121,6 +124,13 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
 		return nil, fmt.Errorf("the jobs are not in the order of their submission")
 	}
+	labels, err := nodes.labels()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range nodes.Labels {
+		s.SetExclusive(l.Name, l.Exclusive)
+	}
 	for i := range nodes.Count {
 		spec := scheduler.NodeSpec{Host: fmt.Sprintf("node%d", i+1), Rack: "/default-rack", Capability: nodes.Capacity}
 		if nodes.PerRack > 0 {
@@ -129,6 +139,7 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 		if i < len(nodes.Names) {
 			spec.Host, spec.Rack = nodes.Names[i], nodes.Racks[i]
 		}
+		spec.Label = labels[i]
 		n := s.AddNode(spec)
 		for len(c.nodes) <= int(n) {
 			c.nodes = append(c.nodes, node{})
@@ -186,7 +197,11 @@ func (c *Cluster) Run() (*Report, error) {
 		c.engine.At(c.jobs[0].Submit, arrival{c}, 0)
 	}
 	for c.engine.Step() {
+		before := c.metrics.decisions
 		c.schedule()
+		if c.wakes.InVain(c.engine, c.metrics.decisions > before) {
+			break
+		}
 	}
 	r := c.metrics.report(c)
 	if r.Unfinished > 0 {
@@ -212,7 +227,7 @@ func (c *Cluster) schedule() {
 func (c *Cluster) wakeAt(t int64, entered *int64) {
 	if t > 0 && t != *entered {
 		*entered = t
-		c.engine.At(Time(t)*1e6, wake{}, 0)
+		c.wakes.At(c.engine, Time(t)*1e6)
 	}
 }
 
@@ -238,11 +253,6 @@ func (c *Cluster) decide(now Time) bool {
 	return len(c.killed) > 0
 }
 
-// wake is an event whose only effect is a call of the scheduler.
-type wake struct{}
-
-func (wake) Handle(int64) {}
-
 // arrival submits a job, and enters the arrival of the next one.
 type arrival struct{ *Cluster }
 
@@ -252,7 +262,7 @@ func (c arrival) Handle(job int64) {
 	}
 	j, s := &c.jobs[job], &c.states[job]
 	s.app = c.sched.AddApp(drive.AppSpec{
-		AppSpec: scheduler.AppSpec{Priority: j.Priority, Seq: job + 1, Queue: j.Queue, User: j.User, AM: j.AM},
+		AppSpec: scheduler.AppSpec{Priority: j.Priority, Seq: job + 1, Queue: j.Queue, User: j.User, AM: j.AM, Label: j.Label},
 		ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(job) + 1}, SpareMaster: true,
 	})
 	for len(c.apps) <= int(s.app) {
@@ -267,7 +277,7 @@ func (c arrival) Handle(job int64) {
 		c.nextStage(int32(job))
 		return
 	}
-	c.ask(amRequest, 0, j.AM, 1)
+	c.ask(j, amRequest, 0, j.AM, 1)
 	c.sched.UpdateAsks(s.app, c.asks)
 }
 
@@ -280,9 +290,9 @@ func (c masterReady) Handle(job int64) {
 }
 
 // ask starts a request with the row for any node.
-func (c *Cluster) ask(id int64, priority int32, r records.Resource, n int) {
+func (c *Cluster) ask(j *Job, id int64, priority int32, r records.Resource, n int) {
 	c.asks = append(c.asks[:0], scheduler.Ask{
-		Priority: priority, AllocationRequestID: id, Name: scheduler.Any, Capability: r, Count: int32(n), RelaxLocality: true,
+		Priority: priority, AllocationRequestID: id, Name: scheduler.Any, Capability: r, Count: int32(n), RelaxLocality: true, Label: j.Label,
 	})
 }
 
@@ -295,7 +305,7 @@ func (c *Cluster) nextStage(job int32) {
 		if len(st.Tasks) == 0 {
 			continue
 		}
-		c.ask(int64(s.stage), st.Priority, st.Resource, len(st.Tasks))
+		c.ask(j, int64(s.stage), st.Priority, st.Resource, len(st.Tasks))
 		c.prefer(st)
 		c.sched.UpdateAsks(s.app, c.asks)
 		return
@@ -321,7 +331,7 @@ func (c *Cluster) prefer(st *Stage) {
 			if !ok {
 				k = len(c.asks)
 				at[name] = k
-				first.Name, first.Count = name, 0
+				first.Name, first.Count, first.Label = name, 0, "" // the label belongs to the row for any node
 				c.asks = append(c.asks, first)
 			}
 			c.asks[k].Count++
@@ -430,7 +440,7 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	s.again = append(s.again, l.task)
 	l.turn++
 	c.release(h, st.Resource)
-	c.ask(int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
+	c.ask(&c.jobs[job], int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
 	c.sched.UpdateAsks(s.app, c.asks)
 }
 

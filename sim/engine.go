@@ -106,6 +106,9 @@ func (g *Engine) Next() (Time, bool) {
 	return 0, false
 }
 
+// pending returns how many events are entered.
+func (g *Engine) pending() int { return len(g.events) + len(g.soon) - g.head }
+
 // Step handles all events of the earliest time, those included that handlers enter for that time. It returns false if
 // there are no events.
 func (g *Engine) Step() bool {

@@ -9,6 +9,7 @@ type Job struct {
 	Queue    string
 	User     string
 	Priority int32
+	Label    string // of the nodes that it runs on; empty: those without one
 	// AM is the resource of the ApplicationMaster for the life of the job. Zero means that it runs outside of the
 	// cluster.
 	AM records.Resource

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/nodelabels"
 	"heddle/conf"
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
@@ -30,6 +32,8 @@ type simulation struct {
 	am      string
 
 	nodes, perRack, slots int
+	labels                []string
+	tree                  *queue.Tree // of the driver
 
 	tasks, perJob int
 	mean          time.Duration
@@ -67,6 +71,7 @@ func newSim(s *source) *cobra.Command {
 	f.StringVar(&o.am, "am", "0,0", "memory in MB and vcores of each job's ApplicationMaster; 0,0: it runs elsewhere")
 	f.IntVar(&o.nodes, "nodes", 100, "nodes of the cluster")
 	f.IntVar(&o.slots, "slots", 1, "slots of a node")
+	f.StringSliceVar(&o.labels, "labels", nil, "LABEL=N or LABEL(exclusive=false)=N: so many of the nodes have the node label; jobs get theirs from the trace (SLS) or their queue")
 	f.IntVar(&o.perRack, "rack", 0, "nodes of a rack; 0: all are in one")
 	f.IntVar(&o.tasks, "tasks", 100_000, "synthetic jobs: number of tasks of all jobs")
 	f.IntVar(&o.perJob, "job", 50, "synthetic jobs: mean number of tasks of a job")
@@ -92,6 +97,9 @@ func (o *simulation) run(out, progress io.Writer) error {
 		return err
 	}
 	defer s.Close()
+	if err := sim.SetLabels(jobs, o.tree, nodes.Labels); err != nil {
+		return err
+	}
 	if s.Suspends() {
 		nodes.Ability = drive.Ability{Suspend: true, Shrink: true, Reclaim: true}
 	}
@@ -126,6 +134,9 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 		return nil, nodes, fmt.Errorf("--nodes %d --slots %d --rack %d: a cluster has at least one node with one slot", o.nodes, o.slots, o.perRack)
 	}
 	nodes = sim.Nodes{Count: o.nodes, PerRack: o.perRack, Capacity: o.options.Slot.Times(int64(o.slots))}
+	if nodes.Labels, err = labelled(o.labels); err != nil {
+		return nil, nodes, err
+	}
 	if o.file != "" {
 		jobs, err = trace.Open(o.file, o.options)
 		nodes.Names, nodes.Racks = sim.HostsOf(jobs)
@@ -177,6 +188,7 @@ func (o *simulation) driver() (*eventlog.Driver, error) {
 	if cfg.Tree, cfg.Types, err = queues.Tree(); err != nil {
 		return nil, err
 	}
+	o.tree = cfg.Tree
 	if o.record == "" {
 		return eventlog.New(cfg, nil, nil, eventlog.Header{})
 	}
@@ -185,6 +197,23 @@ func (o *simulation) driver() (*eventlog.Driver, error) {
 		return nil, err
 	}
 	return eventlog.New(cfg, log, queues, eventlog.Header{Heddle: conf.Version})
+}
+
+// labelled reads labels with the number of their nodes.
+func labelled(words []string) (labels []sim.Label, err error) {
+	for _, w := range words {
+		at := strings.LastIndexByte(w, '=')
+		if at < 0 || strings.HasSuffix(w, ")") {
+			return nil, fmt.Errorf("--labels %s: give LABEL=N, or LABEL(exclusive=false)=N", w)
+		}
+		l, err := nodelabels.Parse(w[:at])
+		n, err2 := strconv.Atoi(strings.TrimSpace(w[at+1:]))
+		if err != nil || err2 != nil {
+			return nil, fmt.Errorf("--labels %s: give LABEL=N, or LABEL(exclusive=false)=N", w)
+		}
+		labels = append(labels, sim.Label{Name: l.Name, Exclusive: l.Exclusive, Nodes: n})
+	}
+	return labels, nil
 }
 
 // amount reads memory,vcores.

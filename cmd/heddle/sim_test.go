@@ -100,6 +100,61 @@ func TestSimulateQueues(t *testing.T) {
 	}
 }
 
+// TestSimulateLabels: jobs run on nodes with the label that the trace, or their queue, names; what was recorded is replayed; labels that can't be are refused.
+func TestSimulateLabels(t *testing.T) {
+	dir := t.TempDir()
+	property := func(name, value string) string {
+		return "<property><name>yarn.scheduler.capacity.root." + name + "</name><value>" + value + "</value></property>"
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("capacity-scheduler.xml", "<configuration>"+property("queues", "a,b,c")+property("a.capacity", "40")+property("b.capacity", "30")+property("c.capacity", "30")+
+		property("a.user-limit-factor", "9")+property("b.user-limit-factor", "9")+property("accessible-node-labels.gpu.capacity", "100")+
+		property("a.accessible-node-labels.gpu.capacity", "50")+property("b.accessible-node-labels.gpu.capacity", "50")+
+		property("b.default-node-label-expression", "gpu")+property("c.accessible-node-labels", " ")+"</configuration>")
+	job := func(name, queue, label string) string {
+		return `{"job.id": "` + name + `", "job.queue.name": "root.` + queue + `", "job.label.expression": "` + label + `", "job.tasks": [{"duration.ms": 1000, "count": 24, "container.priority": 1}]}` + "\n"
+	}
+	write("jobs.json", job("one", "a", "gpu")+job("two", "b", "")+job("three", "a", ""))
+	lines, events := filepath.Join(dir, "lines"), filepath.Join(dir, "events")
+	args := []string{"sim", "--conf", dir, "--trace", filepath.Join(dir, "jobs.json"), "--nodes", "10"}
+	if out, err := heddle(t, append(args, "--labels", "gpu=4", "--jobs", lines, "--record", events)...); err != nil {
+		t.Fatal(out, err)
+	}
+	b, err := os.ReadFile(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// one and two share 4 nodes: 48 tasks of a second; three has the 6 others for itself
+	for _, want := range []string{"one\troot.a\tuser\t24\t0.000\t0.000\t12.000\n", "two\troot.b\tuser\t24\t0.000\t0.000\t12.000\n", "three\troot.a\tuser\t24\t0.000\t0.000\t4.000\n"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s\ndoesn't have %q", b, want)
+		}
+	}
+	if out, err := heddle(t, "replay", events); err != nil || !strings.Contains(out, "decisions are the same") {
+		t.Errorf("the replay says %s%v", out, err)
+	}
+	for labels, want := range map[string]string{"gpu": "LABEL=N", "gpu=11": "at least one", "gpu=x": "LABEL=N", "gpu=1,a.b=1": "should only contains", "gpu=1,gpu=2": "twice", "fpga=2": "no node has the label gpu"} {
+		if _, err := heddle(t, append(args, "--labels", labels)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--labels %s: %v", labels, err)
+		}
+	}
+	write("jobs.json", job("four", "c", "gpu"))
+	if _, err := heddle(t, append(args, "--labels", "gpu(exclusive=false)=4")...); err == nil || !strings.Contains(err.Error(), "root.c may not use") {
+		t.Error(err)
+	}
+	write("jobs.json", job("five", "a", "lone"))
+	if _, err := heddle(t, append(args, "--am", "1024,1", "--labels", "lone=4")...); err == nil || !strings.Contains(err.Error(), "1 of 1 jobs did not end") {
+		t.Errorf("a label of which no queue has anything: %v", err)
+	}
+	if _, err := heddle(t, "sim", "--tasks", "10", "--labels", "gpu=4"); err == nil || !strings.Contains(err.Error(), "CapacityScheduler only") {
+		t.Error(err)
+	}
+}
+
 // TestSimulatePreemption: a queue gets its guarantee back, by the configuration's keys; what was recorded is replayed.
 func TestSimulatePreemption(t *testing.T) {
 	for _, lazy := range []string{"false", "true"} {

@@ -17,6 +17,7 @@ type slsJob struct {
 	Start float64   `json:"job.start.ms"`
 	Queue string    `json:"job.queue.name"`
 	User  string    `json:"job.user"`
+	Label string    `json:"job.label.expression"`
 	Count *int      `json:"job.count"`
 	Tasks []slsTask `json:"job.tasks"`
 }
@@ -38,7 +39,7 @@ const most = 1 << 30
 
 // appendTo makes jobs of one object. Tasks of one priority are a stage. Stages run in the order in which their first tasks start.
 func (g *slsJob) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
-	j := sim.Job{Name: g.ID, Queue: g.Queue, User: g.User, AM: o.AM}
+	j := sim.Job{Name: g.ID, Queue: g.Queue, User: g.User, Label: strings.TrimSpace(g.Label), AM: o.AM}
 	o.name(&j, len(jobs))
 	var err error
 	if j.Submit, err = seconds(g.Start / 1000); err != nil {

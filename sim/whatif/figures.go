@@ -71,14 +71,8 @@ func figures(apps []load.App, outcomes []load.Outcome, of []int, capacityMS int6
 	var within int64
 	for _, i := range of {
 		o := &outcomes[i]
-		f.Containers += int64(o.Containers)
-		f.Preempted += int64(o.Preempted)
-		f.Suspended += int64(o.Suspended)
-		f.Lost += seconds(o.LostMS)
-		f.Standstill += seconds(o.SuspendMS)
-		f.Memory += seconds(o.MemoryMS)
+		f.add(o)
 		within += o.WithinMS
-		f.Cores += seconds(o.CoreMS)
 		waits = append(waits, o.Waits...)
 		if !whole(&apps[i]) {
 			continue
@@ -90,14 +84,43 @@ func figures(apps []load.App, outcomes []load.Outcome, of []int, capacityMS int6
 		f.Apps++
 		times = append(times, o.End-apps[i].Submit)
 	}
-	slices.Sort(waits)
 	slices.Sort(times)
-	f.Wait = Percentile{seconds(at(waits, .5)), seconds(at(waits, .9)), seconds(at(waits, .99))}
+	f.Wait = waitsOf(waits)
 	f.Time = Percentile{seconds(at(times, .5)), seconds(at(times, .9)), seconds(at(times, .99))}
-	if capacityMS > 0 {
-		f.Share = float64(within) / float64(capacityMS)
-	}
+	f.Share = share(within, capacityMS)
 	return f
+}
+
+// partFigures sums up a partition. Applications, and their times, aren't one's.
+func partFigures(o *load.Outcome, capacityMS int64) (f Figures) {
+	f.add(o)
+	f.Wait, f.Share = waitsOf(slices.Clone(o.Waits)), share(o.WithinMS, capacityMS)
+	return f
+}
+
+// add adds what an outcome counts.
+func (f *Figures) add(o *load.Outcome) {
+	f.Containers += int64(o.Containers)
+	f.Preempted += int64(o.Preempted)
+	f.Suspended += int64(o.Suspended)
+	f.Lost += seconds(o.LostMS)
+	f.Standstill += seconds(o.SuspendMS)
+	f.Memory += seconds(o.MemoryMS)
+	f.Cores += seconds(o.CoreMS)
+}
+
+// waitsOf sorts waits in ms.
+func waitsOf(waits []int32) Percentile {
+	slices.Sort(waits)
+	return Percentile{seconds(at(waits, .5)), seconds(at(waits, .9)), seconds(at(waits, .99))}
+}
+
+// share returns the part of what nodes offered, 0 to 1.
+func share(within, capacityMS int64) float64 {
+	if capacityMS <= 0 {
+		return 0
+	}
+	return float64(within) / float64(capacityMS)
 }
 
 func seconds[N int32 | int64](ms N) float64 { return float64(ms) / 1000 }

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,6 +46,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\n\tapps\tcontainers\twait p50\tp90\tp99 (s)\ttime p50\tp90\tp99 (s)\tshare\tpreempted\tsuspended (s)\tmemory (GB·h)\t\n")
 	r.lines(t, "cluster", []Row{r.Cluster})
+	r.partitionLines(t)
 	r.lines(t, "queue", r.Queues)
 	r.lines(t, "user", r.Users[:min(len(r.Users), maxUsers)])
 	if err := t.Flush(); err != nil {
@@ -89,6 +91,21 @@ func (r *Report) lines(w io.Writer, kind string, rows []Row) {
 			name, x.Bars.Less, x.Bars.More, 100*(x.Bars.Low-1), 100*(x.Bars.High-1))
 	}
 }
+
+// partitionLines writes rows of partitions. Applications, and their times, aren't one partition's.
+func (r *Report) partitionLines(w io.Writer) {
+	for i := range r.Partitions {
+		x := &r.Partitions[i]
+		for k, f := range []*Figures{&x.Before, &x.After} {
+			fmt.Fprintf(w, "partition %s %s\t\t%d\t%.1f\t%.1f\t%.1f\t\t\t\t%.1f %%\t%d\t%.0f\t%.1f\t\n", Clean(PartitionName(x.Name)), []string{"before", "after"}[k],
+				f.Containers, f.Wait.P50, f.Wait.P90, f.Wait.P99, 100*f.Share, f.Preempted, f.Standstill, f.Memory/1024/3600)
+		}
+		fmt.Fprintf(w, "partition %s error\t\t\t\t%+.1f to %+.1f\t\t\t\t\t\t\t\t\t\n", Clean(PartitionName(x.Name)), x.Bars.Less, x.Bars.More)
+	}
+}
+
+// PartitionName returns how YARN names a partition.
+func PartitionName(label string) string { return cmp.Or(label, "<DEFAULT_PARTITION>") }
 
 func (r *Report) list(w io.Writer, what, none string, list []Loser) {
 	fmt.Fprintln(w)

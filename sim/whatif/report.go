@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -12,18 +13,20 @@ import (
 
 // Report is the answer.
 type Report struct {
-	Record   Recorded    `json:"record"`
-	Changes  []string    `json:"changes"` // what is other than then
-	Backtest *Backtest   `json:"backtest"`
-	Cluster  Row         `json:"cluster"`
-	Queues   []Row       `json:"queues"`
-	Users    []Row       `json:"users"`
-	Apps     []AppRow    `json:"apps"`   // all that began and ended within the record
-	Losers   []Loser     `json:"losers"` // what grows beyond its error bars, the worst first
-	Gainers  []Loser     `json:"gainers"`
-	Added    []Added     `json:"added,omitempty"`
-	Before   play.Series `json:"-"`
-	After    play.Series `json:"-"`
+	Record   Recorded  `json:"record"`
+	Changes  []string  `json:"changes"` // what is other than then
+	Backtest *Backtest `json:"backtest"`
+	Cluster  Row       `json:"cluster"`
+	// Partitions are by the labels of nodes, the default one's name being empty; none where no node has a label.
+	Partitions []Row       `json:"partitions,omitempty"`
+	Queues     []Row       `json:"queues"`
+	Users      []Row       `json:"users"`
+	Apps       []AppRow    `json:"apps"`   // all that began and ended within the record
+	Losers     []Loser     `json:"losers"` // what grows beyond its error bars, the worst first
+	Gainers    []Loser     `json:"gainers"`
+	Added      []Added     `json:"added,omitempty"`
+	Before     play.Series `json:"-"`
+	After      play.Series `json:"-"`
 }
 
 // Recorded says what the record covers.
@@ -132,6 +135,7 @@ func Answer(l *load.Load, ask Ask) (*Report, error) {
 	}
 	t := &table{l, then, now, b}
 	r.Cluster = t.row(group{"cluster", all}, b.All)
+	r.Partitions = t.partitions()
 	for _, g := range groups(l.Apps, func(a *load.App) string { return a.Queue }) {
 		r.Queues = append(r.Queues, t.row(g, b.Queues[g.name]))
 	}
@@ -168,6 +172,28 @@ func (t *table) row(g group, bars Bars) Row {
 		Before: figures(l.Apps, t.before.Apps, g.apps, t.before.CapacityMS),
 		After:  figures(l.Apps, t.now.Apps, g.apps, t.now.CapacityMS),
 	}
+}
+
+// partitions returns the rows of partitions, if any node has a label.
+func (t *table) partitions() (rows []Row) {
+	labels := slices.Sorted(maps.Keys(t.before.Parts))
+	if len(labels) == 0 || labels[len(labels)-1] == "" {
+		return nil
+	}
+	for _, label := range labels {
+		before, now, then := t.before.Parts[label], t.now.Parts[label], t.load.Parts[label]
+		if now == nil {
+			now = &play.Part{}
+		}
+		if then == nil {
+			then = &load.Outcome{}
+		}
+		rows = append(rows, Row{
+			Name: label, Bars: t.backtest.All, Then: partFigures(then, before.CapacityMS),
+			Before: partFigures(&before.Outcome, before.CapacityMS), After: partFigures(&now.Outcome, now.CapacityMS),
+		})
+	}
+	return rows
 }
 
 func (t *table) apps() (rows []AppRow) {

@@ -13,7 +13,7 @@ func Apps(jobs []sim.Job, from int64) []load.App {
 	for i := range jobs {
 		j := &jobs[i]
 		apps[i] = load.App{
-			ID: "added " + j.Name, Name: j.Name, Queue: j.Queue, User: j.User, Priority: j.Priority, Master: j.AM, Submit: from + j.Submit.Millis(),
+			ID: "added " + j.Name, Name: j.Name, Queue: j.Queue, User: j.User, Label: j.Label, Priority: j.Priority, Master: j.AM, Submit: from + j.Submit.Millis(),
 			Attempts: []load.Attempt{attempt(j)}, Then: load.Outcome{Granted: -1, End: -1},
 		}
 	}
@@ -30,7 +30,7 @@ func attempt(j *sim.Job) load.Attempt {
 			continue
 		}
 		t.Asks = append(t.Asks, load.Ask{Ended: t.Ends, Delay: delay, Rows: []load.Row{{Ask: scheduler.Ask{
-			Priority: st.Priority, Name: scheduler.Any, Capability: st.Resource, Count: int32(len(st.Tasks)), RelaxLocality: true,
+			Priority: st.Priority, Name: scheduler.Any, Capability: st.Resource, Count: int32(len(st.Tasks)), RelaxLocality: true, Label: j.Label,
 		}}}})
 		delay = 0
 		k := kindOf(&t, st.Priority, st.Resource)

@@ -62,7 +62,7 @@ func (p *past) arrivals(out *load.Load, r *rand.Rand) {
 func (p *past) goOn(a *load.App, at int64, r *rand.Rand) load.App {
 	now := a.Now
 	out := load.App{
-		ID: a.ID, Name: a.Name, Queue: now.Queue, User: a.User, Type: a.Type, Label: a.Label, Priority: now.Priority, Master: a.Master, Spare: a.Spare, Keep: a.Keep,
+		ID: a.ID, Name: a.Name, Queue: now.Queue, User: a.User, Type: a.Type, Label: a.Label, Tags: a.Tags, Priority: now.Priority, Master: a.Master, Spare: a.Spare, Keep: a.Keep,
 		Submit: at, Before: true, Line: a.Line, Then: load.Outcome{Granted: -1, End: -1},
 	}
 	like := p.alike(a, now.Asks, r)

@@ -17,7 +17,7 @@ type Rule struct {
 	Line   int
 	Text   string
 	figure string
-	of     string // queue path, "user NAME" or "cluster"
+	of     string // queue path, "user NAME", "partition LABEL" or "cluster"
 	must   string // grow, shrink, exceed
 	limit  float64
 	unit   string // "%", "s" or ""
@@ -96,6 +96,9 @@ func parseRule(text string) (Rule, error) {
 	if figures[x.figure] == nil {
 		return Rule{}, fmt.Errorf("%q is no figure: there are p50, p90 and p99 wait and time, share, preemptions, lost work, suspended time, cost and unended", x.figure)
 	}
+	if strings.HasPrefix(x.of, "partition ") && (x.figure == "unended" || strings.HasSuffix(x.figure, " time") && x.figure != "suspended time") {
+		return Rule{}, fmt.Errorf("%s is a figure of applications, which aren't in one partition: ask for it of a queue", x.figure)
+	}
 	var err error
 	x.limit, err = strconv.ParseFloat(m[4], 64)
 	return x, err
@@ -118,6 +121,11 @@ func (x *Rule) row(r *whatif.Report) (*whatif.Row, error) {
 	if user, ok := strings.CutPrefix(x.of, "user "); ok {
 		list, name = r.Users, user
 	}
+	if label, ok := strings.CutPrefix(x.of, "partition "); ok {
+		if list, name = r.Partitions, label; label == whatif.PartitionName("") {
+			name = ""
+		}
+	}
 	if x.of == "cluster" {
 		return &r.Cluster, nil
 	}
@@ -125,6 +133,9 @@ func (x *Rule) row(r *whatif.Report) (*whatif.Row, error) {
 		if list[i].Name == name {
 			return &list[i], nil
 		}
+	}
+	if strings.HasPrefix(x.of, "partition ") {
+		return nil, fmt.Errorf("the record has no %s", x.of)
 	}
 	return nil, fmt.Errorf("the record has no application of %s", x.of)
 }

@@ -60,7 +60,9 @@ type container struct {
 	stopped   int64 // since when it is suspended; -1: it runs
 	suspended int64
 	killed    bool
-	gone      bool // it has ended
+	gone      bool     // it has ended
+	tags      []string // allocation tags
+	part      *Outcome // of the label that its node had when it began
 	confirmed bool
 	place     int // in app.running
 }
@@ -118,6 +120,8 @@ func (b *builder) app(r *eventlog.Record) error {
 	switch r.Op {
 	case eventlog.Name:
 		a.Name = r.Name
+	case eventlog.NameApp:
+		a.Tags = r.Add
 	case eventlog.RemoveApp:
 		delete(b.apps, r.App)
 		b.removeApp(a)
@@ -258,6 +262,7 @@ func (b *builder) decided(d *eventlog.Decision) error {
 		if c := b.containers[d.Container]; c != nil && c.stopped < 0 {
 			c.stopped = b.now
 			c.app.Then.Suspended++
+			c.part.Suspended++
 		}
 	case "resume":
 		if c := b.containers[d.Container]; c != nil {
@@ -303,8 +308,11 @@ func (b *builder) grant(d *eventlog.Decision) error {
 		asked = o.waits[c.kind].Grant(b.now)
 		c.life = o.life(c.kind, b.now)
 	}
-	a.Then.Waits = append(a.Then.Waits, int32(min(b.now-asked, 1<<31-1)))
+	wait := int32(min(b.now-asked, 1<<31-1))
+	a.Then.Waits = append(a.Then.Waits, wait)
+	c.tags = a.tagsOf(d)
 	b.runs(c, d.Container)
+	c.part.Waits = append(c.part.Waits, wait)
 	return nil
 }
 
@@ -331,6 +339,8 @@ func (b *builder) runs(c *container, h scheduler.ContainerHandle) {
 	c.place = len(a.running)
 	a.running = append(a.running, c)
 	a.Then.Containers++
+	c.part = b.part(c.node)
+	c.part.Containers++
 	if a.Then.Granted < 0 {
 		a.Then.Granted = c.begin
 	}
@@ -396,19 +406,23 @@ func (b *builder) free(c *container, failed bool) {
 	c.gone = true
 	c.goOn(b.now)
 	ran := max(b.now-c.begin-c.suspended, 0)
-	a.Then.SuspendMS += c.suspended
-	a.Then.MemoryMS += ran * c.size[records.Memory]
-	a.Then.WithinMS = a.Then.MemoryMS
-	a.Then.CoreMS += ran * c.size[records.VCores]
+	for _, o := range []*Outcome{&a.Then, c.part} {
+		o.SuspendMS += c.suspended
+		o.MemoryMS += ran * c.size[records.Memory]
+		o.WithinMS = o.MemoryMS
+		o.CoreMS += ran * c.size[records.VCores]
+	}
 	last := a.running[len(a.running)-1]
 	a.running[c.place], last.place = last, c.place
 	a.running = a.running[:len(a.running)-1]
 	delete(b.byName, c.name)
 	lost := b.removed[c.node]
 	if c.killed || lost {
-		a.Then.LostMS += ran
-		if c.killed {
-			a.Then.Preempted++
+		for _, o := range []*Outcome{&a.Then, c.part} {
+			o.LostMS += ran
+			if c.killed {
+				o.Preempted++
+			}
 		}
 	}
 	if c.kind < 0 {

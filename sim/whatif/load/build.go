@@ -31,14 +31,16 @@ type builder struct {
 	ended    []*app    // whose ApplicationMasters' containers end in this window
 	machines []machine // by number of the node
 	byHost   map[string][]int
-	list     []*app
-	byID     map[string]*app
-	byName   map[records.ContainerID]*container
-	sweep    int64 // when what the session before had and this one hasn't is taken for gone; 0: nothing to do
-	since    int64 // when this session began
-	ignored  map[eventlog.Op]int
-	gaps     []string
-	reasks   []int64 // ms from the loss of containers to the requests that followed
+	// attributes are those of hosts now.
+	attributes map[string]map[string]string
+	list       []*app
+	byID       map[string]*app
+	byName     map[records.ContainerID]*container
+	sweep      int64 // when what the session before had and this one hasn't is taken for gone; 0: nothing to do
+	since      int64 // when this session began
+	ignored    map[eventlog.Op]int
+	gaps       []string
+	reasks     []int64 // ms from the loss of containers to the requests that followed
 }
 
 // located is a record with its line.
@@ -58,7 +60,7 @@ type machine struct {
 const sweepAfter = 30_000
 
 func newBuilder() *builder {
-	b := &builder{load: &Load{}, byHost: map[string][]int{}, byID: map[string]*app{}, byName: map[records.ContainerID]*container{}, ignored: map[eventlog.Op]int{}}
+	b := &builder{load: &Load{Parts: map[string]*Outcome{}}, attributes: map[string]map[string]string{}, byHost: map[string][]int{}, byID: map[string]*app{}, byName: map[records.ContainerID]*container{}, ignored: map[eventlog.Op]int{}}
 	b.forgetHandles()
 	return b
 }
@@ -226,18 +228,22 @@ func (b *builder) play(r *eventlog.Record, line int) error {
 		return b.node(r, size)
 	case eventlog.SetExclusive:
 		b.event(Event{Op: r.Op, Label: r.Label, Exclusive: r.Open})
+	case eventlog.SetAttributes:
+		b.setAttributes(r.Host, r.Attributes)
 	case eventlog.SetTree:
 		if r.Queues != nil && r.Open {
 			b.setQueues(r.Queues)
 		}
 	case eventlog.AddApp:
 		return b.addApp(r, size, line)
-	case eventlog.RemoveApp, eventlog.MoveApp, eventlog.SetPriority, eventlog.UpdateAsks, eventlog.ClearAsks, eventlog.UpdateBlacklist, eventlog.Name:
+	case eventlog.RemoveApp, eventlog.MoveApp, eventlog.SetPriority, eventlog.UpdateAsks, eventlog.ClearAsks, eventlog.UpdateBlacklist, eventlog.Name, eventlog.NameApp:
 		return b.app(r)
 	case eventlog.Identify:
 		return b.identify(r)
 	case eventlog.Restore:
 		return b.restore(r, size)
+	case eventlog.SetTags:
+		return b.setTags(r)
 	case eventlog.Free:
 		c := b.containers[r.Container]
 		if c == nil {

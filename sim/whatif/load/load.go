@@ -23,12 +23,14 @@ type Load struct {
 	Bytes      int64   // of the record, unpacked
 	Torn       []string
 	Notes      []string // what the record has, and the load hasn't
+	// Parts holds what became of containers by the label that their node had when they began.
+	Parts map[string]*Outcome
 }
 
 // Event is a change of the cluster.
 type Event struct {
 	Time int64
-	Op   eventlog.Op // AddNode, RemoveNode, SetLabel, SetCapability, SetOpen, SetAbility, SetExclusive or SetTree
+	Op   eventlog.Op // AddNode, RemoveNode, SetLabel, SetCapability, SetOpen, SetAbility, SetExclusive, SetAttributes or SetTree
 	Node int         // number of the node
 	Spec *scheduler.NodeSpec
 	Open scheduler.Works
@@ -37,6 +39,9 @@ type Event struct {
 	Label     string
 	Exclusive bool
 	Queues    *eventlog.Source
+	// Attributes are all that Host has, by their names with prefixes.
+	Host       string
+	Attributes map[string]string
 }
 
 // App is an application.
@@ -47,6 +52,7 @@ type App struct {
 	Type, Label string
 	Priority    int32
 	Master      records.Resource // of the ApplicationMaster's container; zero: it runs elsewhere
+	Tags        []string         // by which others' placement constraints name it
 	Spare, Keep bool             // its ApplicationMaster is spared by preemption; none of its containers is suspended
 	Submit      int64            // Load.Begin if it was there before
 	Before      bool             // it was there when the record began
@@ -94,6 +100,7 @@ type Start struct {
 	Priority int32
 	Since    int64
 	Size     records.Resource
+	Tags     []string // allocation tags
 	Is       bool
 }
 

@@ -30,7 +30,7 @@ func (b *builder) present(a *app) *Present {
 	}
 	p.Granted, p.Asks, p.Ended = o.granted >= 0, len(o.Asks), o.ended
 	for _, c := range a.running {
-		s := Start{Node: c.node, Since: c.begin, Size: c.size, Is: true}
+		s := Start{Node: c.node, Since: c.begin, Size: c.size, Tags: c.tags, Is: true}
 		if c.of != o {
 			continue
 		}
@@ -80,7 +80,7 @@ func (a *app) remember(ask *scheduler.Ask) {
 func (l *Load) Cluster(at int64) ([]Event, *eventlog.Source) {
 	queues := l.Queues
 	nodes := make([][]Event, l.Nodes)
-	exclusive := map[string]Event{}
+	exclusive, attributes := map[string]Event{}, map[string]Event{}
 	for i := range l.Events {
 		e := l.Events[i]
 		e.Time = at
@@ -89,6 +89,8 @@ func (l *Load) Cluster(at int64) ([]Event, *eventlog.Source) {
 			queues = e.Queues
 		case eventlog.SetExclusive:
 			exclusive[e.Label] = e
+		case eventlog.SetAttributes:
+			attributes[e.Host] = e
 		case eventlog.RemoveNode:
 			nodes[e.Node] = nil
 		default:
@@ -101,6 +103,9 @@ func (l *Load) Cluster(at int64) ([]Event, *eventlog.Source) {
 	}
 	for _, list := range nodes {
 		events = append(events, list...)
+	}
+	for _, host := range slices.Sorted(maps.Keys(attributes)) {
+		events = append(events, attributes[host])
 	}
 	return events, queues
 }

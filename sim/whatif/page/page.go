@@ -49,6 +49,7 @@ func Write(to io.Writer, r *whatif.Report) error {
 	w.list(r.Gainers, "good", "Nobody gains by more than the error bars.")
 	w.printf("<h2>Queues</h2>\n")
 	w.rows(append([]whatif.Row{r.Cluster}, r.Queues...))
+	w.partitions(r.Partitions)
 	w.printf("<h2>Wait of containers, from the request to the grant</h2>\n")
 	w.bars(r.Queues, func(f *whatif.Figures) whatif.Percentile { return f.Wait })
 	w.printf("<h2>Time of applications, from submission to end</h2>\n")
@@ -100,6 +101,26 @@ func (w writer) list(list []whatif.Loser, class, none string) {
 			before, after = fmt.Sprint(l.Before), fmt.Sprint(l.After)
 		}
 		w.printf("<tr><td>%s %s</td><td>%s</td><td>%s</td><td class=\"%s\">%s</td></tr>\n", l.Kind, text(l.Name), l.Figure, before, class, after)
+	}
+	w.printf("</table></div>\n")
+}
+
+// partitions writes the partitions, if there are any but the default one.
+func (w writer) partitions(rows []whatif.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	w.printf("<h2>Partitions</h2>\n<div class=\"table\"><table><tr><th></th><th></th><th>containers</th><th>wait p50</th><th>p90</th><th>p99</th><th>share</th><th>preempted</th><th>memory, GB·h</th></tr>\n")
+	for i := range rows {
+		x := &rows[i]
+		for k, f := range []*whatif.Figures{&x.Then, &x.Before, &x.After} {
+			name := ""
+			if k == 0 {
+				name = text(whatif.PartitionName(x.Name))
+			}
+			w.printf("<tr><td>%s</td><td>%s</td><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%.1f %%</td><td>%d</td><td>%.1f</td></tr>\n", name, []string{"recorded", "before", "after"}[k],
+				f.Containers, span(f.Wait.P50), span(f.Wait.P90), span(f.Wait.P99), 100*f.Share, f.Preempted, f.Memory/1024/3600)
+		}
 	}
 	w.printf("</table></div>\n")
 }

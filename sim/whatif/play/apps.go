@@ -81,6 +81,9 @@ func (p arrival) Handle(app int64) {
 		AppSpec: scheduler.AppSpec{Priority: a.Priority, Seq: p.submitted, Queue: p.queueOf(a.Queue), User: a.User, Type: a.Type, AM: a.Master, Label: a.Label},
 		ID:      idOf(p.player, int(app)), SpareMaster: a.Spare, NeverSuspend: a.Keep,
 	})
+	if a.ID != "" {
+		p.driver.NameApp(s.handle, a.ID, a.Tags)
+	}
 	for len(p.byHandle) <= int(s.handle) {
 		p.byHandle = append(p.byHandle, 0)
 	}

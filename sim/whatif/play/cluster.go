@@ -31,6 +31,8 @@ func (p *player) change(e *load.Event) error {
 	switch e.Op {
 	case eventlog.SetExclusive:
 		p.driver.SetExclusive(e.Label, e.Exclusive)
+	case eventlog.SetAttributes:
+		p.setAttributes(e.Host, e.Attributes)
 	case eventlog.SetTree:
 		if p.opt.Queues != nil {
 			return nil
@@ -70,7 +72,7 @@ func (p *player) changeNode(e *load.Event, number int, suffix string) {
 	case eventlog.RemoveNode:
 		p.removeNode(n)
 	case eventlog.SetLabel:
-		p.driver.SetLabel(n.handle, e.Label)
+		p.relabel(n, e.Label)
 	case eventlog.SetCapability:
 		p.resize(n, e.Spec.Capability)
 		p.driver.SetCapability(n.handle, n.capability)
@@ -86,8 +88,11 @@ func (p *player) addNode(number int, spec *scheduler.NodeSpec, suffix string) {
 	n := &p.nodes[number]
 	s := *spec
 	s.Host += suffix
-	n.there, n.host, n.rack = true, s.Host, s.Rack
+	n.there, n.host, n.rack, n.like, n.label = true, s.Host, s.Rack, spec.Host, s.Label
 	n.handle = p.driver.AddNode(s)
+	if to := p.attributes[spec.Host]; len(to) > 0 && suffix != "" {
+		p.driver.SetAttributes(s.Host, to)
+	}
 	for len(p.numbers) <= int(n.handle) {
 		p.numbers = append(p.numbers, 0)
 	}
@@ -98,7 +103,9 @@ func (p *player) addNode(number int, spec *scheduler.NodeSpec, suffix string) {
 // resize enters what a node has.
 func (p *player) resize(n *node, to records.Resource) {
 	p.offer(p.now())
-	p.offered += to[records.Memory] - n.capability[records.Memory]
+	more := to[records.Memory] - n.capability[records.Memory]
+	p.offered += more
+	p.part(n.label).offers(p, more)
 	now := p.total.Add(to).Sub(n.capability)
 	for i := range now {
 		p.result.Total[i] = max(p.result.Total[i], now[i])

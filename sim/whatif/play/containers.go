@@ -16,6 +16,7 @@ type container struct {
 	place   int32 // in state.running
 	node    scheduler.NodeHandle
 	life    load.Life
+	part    *Part // of the label that its node had when it began
 	size    records.Resource
 	begun   int64
 	ran     int64 // ms until since
@@ -35,7 +36,7 @@ func (p *player) granted(d *drive.Decision) {
 	s.asks.Served(d.Priority, d.AllocationRequestID, n.host, n.rack, d.Locality)
 	out := &p.result.Apps[app]
 	if s.phase == waiting {
-		out.Waits = append(out.Waits, int32(min(now-s.begun, 1<<31-1)))
+		p.waited(out, n, now-s.begun)
 		p.start(app, d.Container, d.Node, d.Resource, -1, load.Life{})
 		s.master = d.Container
 		p.driver.Identify(int32(s.index)+1, int64(out.Containers), true, d.Container)
@@ -48,7 +49,7 @@ func (p *player) granted(d *drive.Decision) {
 		asked = s.kinds[k].waits.Grant(now)
 		life = s.take(k)
 	}
-	out.Waits = append(out.Waits, int32(min(now-asked, 1<<31-1)))
+	p.waited(out, n, now-asked)
 	p.start(app, d.Container, d.Node, d.Resource, k, life)
 	p.driver.Identify(int32(s.index)+1, int64(out.Containers), false, d.Container)
 }
@@ -103,7 +104,9 @@ func (p *player) start(app int32, h scheduler.ContainerHandle, n scheduler.NodeH
 	now := p.now()
 	*c = container{
 		live: true, turn: c.turn + 1, app: app, kind: int32(kind), place: int32(len(s.running)), node: n, life: life, size: size, begun: now, since: now, left: -1,
+		part: p.part(p.nodeOf(n).label),
 	}
+	c.part.Containers++
 	s.running = append(s.running, h)
 	out := &p.result.Apps[app]
 	out.Containers++
@@ -233,14 +236,17 @@ func (p workDone) Handle(k int64) {
 // settle counts what a container ran until now.
 func (p *player) settle(c *container) {
 	now := p.now()
-	out := &p.result.Apps[c.app]
-	if c.stands {
-		out.SuspendMS += now - c.since
-	} else {
-		c.ran += now - c.since
+	for _, out := range []*load.Outcome{&p.result.Apps[c.app], &c.part.Outcome} {
+		if c.stands {
+			out.SuspendMS += now - c.since
+			continue
+		}
 		out.MemoryMS += (now - c.since) * c.size[records.Memory]
 		out.WithinMS += max(min(now, p.load.End)-c.since, 0) * c.size[records.Memory]
 		out.CoreMS += (now - c.since) * c.size[records.VCores]
+	}
+	if !c.stands {
+		c.ran += now - c.since
 		p.result.Series.ran(int(c.app), c.since, now, c.size[records.Memory])
 	}
 	c.since = now
@@ -276,9 +282,10 @@ func (p *player) lose(h scheduler.ContainerHandle, preempted bool) {
 	s := &p.apps[app]
 	counted := c.counted
 	p.free(h, false)
-	out := &p.result.Apps[app]
-	if out.LostMS += c.ran; preempted {
-		out.Preempted++
+	for _, out := range []*load.Outcome{&p.result.Apps[app], &c.part.Outcome} {
+		if out.LostMS += c.ran; preempted {
+			out.Preempted++
+		}
 	}
 	if kind < 0 { // the attempt is lost with it
 		p.clear(app)
@@ -324,6 +331,7 @@ func (p *player) pause(d *drive.Decision) {
 	c := &p.conts[d.Container]
 	noteFor(p, d, false)
 	p.result.Apps[c.app].Suspended++
+	c.part.Suspended++
 	if c.stands {
 		return
 	}
@@ -372,9 +380,13 @@ func (p *player) goOn(app int32) {
 
 func restoreOne(p *player, s *state, x *load.Start, master bool) scheduler.ContainerHandle {
 	app := p.byHandle[s.handle]
-	return p.driver.Restore(s.handle, p.nodes[x.Node].handle, x.Size, drive.Container{
+	h := p.driver.Restore(s.handle, p.nodes[x.Node].handle, x.Size, drive.Container{
 		Attempt: int32(s.index) + 1, ID: int64(p.result.Apps[app].Containers) + 1, Priority: x.Priority, AM: master, Since: x.Since,
 	})
+	if len(x.Tags) > 0 {
+		p.driver.SetTags(h, x.Tags)
+	}
+	return h
 }
 
 // restore enters the containers of an attempt that ran when the record began, but its ApplicationMaster's.

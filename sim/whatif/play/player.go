@@ -41,6 +41,7 @@ type Result struct {
 	Series     Series
 	Total      records.Resource // of all nodes, at most
 	CapacityMS int64            // MB · ms that nodes offered during the load
+	Parts      map[string]*Part // by label
 	Preempted  []Preemption     // of added applications' sake
 }
 
@@ -68,6 +69,7 @@ type player struct {
 	numbers  []int       // node by handle
 	clones   map[int][]int
 	killed   []scheduler.ContainerHandle
+	wakes    sim.Wakes
 	woken    int64 // ms
 	round    int64 // ms
 	still    int   // containers that are suspended
@@ -80,7 +82,9 @@ type player struct {
 	offered   int64 // MB of all nodes
 	since     int64 // when that changed last
 	total     records.Resource
-	failure   error
+	// attributes are those of the load's hosts.
+	attributes map[string]map[string]string
+	failure    error
 }
 
 // node is a node.
@@ -89,6 +93,8 @@ type node struct {
 	there      bool
 	left       bool // it is one of those that are taken away
 	host, rack string
+	like       string // host that it has the attributes of
+	label      string
 	capability records.Resource
 }
 
@@ -100,7 +106,11 @@ func Run(l *load.Load, o Options) (*Result, error) {
 	}
 	enterAll(p)
 	for p.failure == nil && p.over < len(p.apps) && !p.enough() && p.engine.Step() {
+		before := p.result.Decisions
 		p.schedule()
+		if p.wakes.InVain(&p.engine, p.result.Decisions > before) {
+			break
+		}
 	}
 	if p.failure != nil {
 		return nil, p.failure
@@ -122,13 +132,16 @@ func newPlayer(l *load.Load, o Options) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &player{load: l, opt: o, result: &Result{}, clones: map[int][]int{}}
+	p := &player{load: l, opt: o, result: &Result{Parts: map[string]*Part{}}, clones: map[int][]int{}, attributes: map[string]map[string]string{}}
 	if p.opt.Speed == 0 {
 		p.opt.Speed = 1
 	}
 	p.driver = drive.New(scheduler.Config{Tree: tree, Types: types, Minimum: l.Minimum, Heartbeat: time.Duration(l.Heartbeat) * time.Millisecond})
 	p.nodes = make([]node, l.Nodes)
 	if err := planNodes(p); err != nil {
+		return nil, err
+	}
+	if err := labelAdded(p, tree); err != nil {
 		return nil, err
 	}
 	p.apps = make([]state, len(l.Apps)+len(o.Add))
@@ -292,14 +305,9 @@ func (p *player) schedule() {
 func (p *player) wakeAt(t int64, entered *int64) {
 	if t > 0 && t != *entered {
 		*entered = t
-		p.at(t, wake{}, 0)
+		p.wakes.At(&p.engine, sim.Time(t)*sim.Time(time.Millisecond))
 	}
 }
-
-// wake is an event whose only effect is that the driver decides.
-type wake struct{}
-
-func (wake) Handle(int64) {}
 
 func (p *player) decide(now int64) bool {
 	p.killed = p.killed[:0]
@@ -338,6 +346,9 @@ func reportOf(p *player) *Result {
 	r := p.result
 	r.End, r.Events = p.now(), p.engine.Events()
 	p.offer(r.End)
+	for _, x := range r.Parts {
+		x.offers(p, 0)
+	}
 	for i := range p.apps {
 		if p.apps[i].phase != over {
 			r.Unfinished++

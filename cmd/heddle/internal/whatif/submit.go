@@ -156,16 +156,16 @@ func inWords(text string, master records.Resource) (sim.Job, error) {
 	limits := map[string]float64{"containers": maxContainers, "memory": maxAmount, "vcores": maxAmount, "seconds": maxSeconds}
 	for _, part := range strings.Split(text, ",") {
 		key, value, _ := strings.Cut(part, "=")
-		if key = strings.TrimSpace(key); key == "queue" || key == "user" {
+		if key = strings.TrimSpace(key); key == "queue" || key == "user" || key == "label" {
 			if value == "" {
 				return job, fmt.Errorf("%s: give a name", part)
 			}
-			job.Queue, job.User = pick(key == "queue", value, job.Queue), pick(key == "user", value, job.User)
+			*map[string]*string{"queue": &job.Queue, "user": &job.User, "label": &job.Label}[key] = value
 			continue
 		}
 		v, err := strconv.ParseFloat(value, 64)
 		if _, known := numbers[key]; !known || err != nil || !(v >= 0 && v <= limits[key]) || key != "seconds" && v != float64(int64(v)) {
-			return job, fmt.Errorf("%q: give queue=NAME, user=NAME, containers=N, memory=MB, vcores=N and seconds=N, with commas between them", part)
+			return job, fmt.Errorf("%q: give queue=NAME, user=NAME, label=NAME, containers=N, memory=MB, vcores=N and seconds=N, with commas between them", part)
 		}
 		numbers[key] = v
 	}
@@ -175,13 +175,6 @@ func inWords(text string, master records.Resource) (sim.Job, error) {
 	}
 	job.Stages = []sim.Stage{stage}
 	return job, nil
-}
-
-func pick(is bool, yes, no string) string {
-	if is {
-		return yes
-	}
-	return no
 }
 
 // maxNamed bounds the applications that a table names.

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/queue/label"
+)
+
+// Label is one that some nodes have.
+type Label struct {
+	Name      string
+	Exclusive bool // only jobs that name it run there; else others, too, where nodes are idle
+	Nodes     int
+}
+
+// labels returns the label of each node: the last ones have one.
+func (n *Nodes) labels() ([]string, error) {
+	of := make([]string, n.Count)
+	at := n.Count
+	for i, l := range n.Labels {
+		if err := label.Check(l.Name); err != nil {
+			return nil, fmt.Errorf("node label %q: %w", l.Name, err)
+		}
+		for _, other := range n.Labels[:i] {
+			if other.Name == l.Name {
+				return nil, fmt.Errorf("node label %s is given twice", l.Name)
+			}
+		}
+		if l.Nodes < 1 || l.Nodes > at {
+			return nil, fmt.Errorf("node label %s has %d nodes: it needs at least one, and of %d nodes %d have no label yet", l.Name, l.Nodes, n.Count, at)
+		}
+		for range l.Nodes {
+			at--
+			of[at] = l.Name
+		}
+	}
+	return of, nil
+}
+
+// SetLabels gives jobs that name no label the default one of their queue, and refuses those whose queue may not use theirs, or whose label no node
+// has, as a ResourceManager refuses them. The tree is nil without queues.
+func SetLabels(jobs []Job, tree *queue.Tree, labels []Label) error {
+	known := map[string]bool{"": true}
+	for _, l := range labels {
+		known[l.Name] = true
+	}
+	capacity := tree != nil && tree.Kind == queue.Capacity
+	if len(labels) > 0 && !capacity {
+		return fmt.Errorf("node labels divide the nodes of the CapacityScheduler only: leave them out, or name its configuration by --conf")
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		if capacity {
+			q, found := tree.Find(j.Queue)
+			if !found {
+				q = tree.Above(j.Queue)
+			}
+			if j.Label == "" {
+				j.Label = q.DefaultLabel
+			}
+			if j.Label != "" && !label.Has(q.Labels, j.Label) {
+				return fmt.Errorf("job %s: its queue %s may not use nodes with the label %s (accessible-node-labels: %s)", j.Name, j.Queue, j.Label, strings.Join(q.Labels, ","))
+			}
+		}
+		if !known[j.Label] {
+			return fmt.Errorf("job %s: no node has the label %s", j.Name, j.Label)
+		}
+	}
+	return nil
+}
