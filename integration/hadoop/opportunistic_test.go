@@ -20,7 +20,7 @@ func TestOpportunisticJobs(t *testing.T) {
 		"yarn.nodemanager.opportunistic-containers-use-pause-for-preemption": "true",
 		// distributed shell fails with the first container that a node ends because its queue is longer than the ResourceManager's limit
 		"yarn.resourcemanager.nm-container-queuing.min-queue-length": "15", "yarn.resourcemanager.nm-container-queuing.max-queue-length": "15",
-		"yarn.nodemanager.resource.memory-mb":                                "2048", "yarn.scheduler.minimum-allocation-mb": "128",
+		"yarn.nodemanager.resource.memory-mb": "2048", "yarn.scheduler.minimum-allocation-mb": "128",
 		"yarn.scheduler.capacity.maximum-am-resource-percent": "1", "yarn.scheduler.capacity.root.default.user-limit-factor": "100",
 	})
 	l := hadooplab.Start(t, o)
