@@ -32,7 +32,7 @@ func (p *player) change(e *load.Event) error {
 	case eventlog.SetExclusive:
 		p.driver.SetExclusive(e.Label, e.Exclusive)
 	case eventlog.SetAttributes:
-		p.setAttributes(e.Host, e.Attributes)
+		setAttributes(p, e.Host, e.Attributes)
 	case eventlog.SetTree:
 		if p.opt.Queues != nil {
 			return nil
@@ -72,7 +72,7 @@ func (p *player) changeNode(e *load.Event, number int, suffix string) {
 	case eventlog.RemoveNode:
 		p.removeNode(n)
 	case eventlog.SetLabel:
-		p.relabel(n, e.Label)
+		relabel(p, n, e.Label)
 	case eventlog.SetCapability:
 		p.resize(n, e.Spec.Capability)
 		p.driver.SetCapability(n.handle, n.capability)
@@ -105,7 +105,7 @@ func (p *player) resize(n *node, to records.Resource) {
 	p.offer(p.now())
 	more := to[records.Memory] - n.capability[records.Memory]
 	p.offered += more
-	p.part(n.label).offers(p, more)
+	partOf(p, n.label).offers(p, more)
 	now := p.total.Add(to).Sub(n.capability)
 	for i := range now {
 		p.result.Total[i] = max(p.result.Total[i], now[i])

@@ -36,7 +36,7 @@ func (p *player) granted(d *drive.Decision) {
 	s.asks.Served(d.Priority, d.AllocationRequestID, n.host, n.rack, d.Locality)
 	out := &p.result.Apps[app]
 	if s.phase == waiting {
-		p.waited(out, n, now-s.begun)
+		waited(p, out, n, now-s.begun)
 		p.start(app, d.Container, d.Node, d.Resource, -1, load.Life{})
 		s.master = d.Container
 		p.driver.Identify(int32(s.index)+1, int64(out.Containers), true, d.Container)
@@ -49,7 +49,7 @@ func (p *player) granted(d *drive.Decision) {
 		asked = s.kinds[k].waits.Grant(now)
 		life = s.take(k)
 	}
-	p.waited(out, n, now-asked)
+	waited(p, out, n, now-asked)
 	p.start(app, d.Container, d.Node, d.Resource, k, life)
 	p.driver.Identify(int32(s.index)+1, int64(out.Containers), false, d.Container)
 }
@@ -104,7 +104,7 @@ func (p *player) start(app int32, h scheduler.ContainerHandle, n scheduler.NodeH
 	now := p.now()
 	*c = container{
 		live: true, turn: c.turn + 1, app: app, kind: int32(kind), place: int32(len(s.running)), node: n, life: life, size: size, begun: now, since: now, left: -1,
-		part: p.part(p.nodeOf(n).label),
+		part: partOf(p, p.nodeOf(n).label),
 	}
 	c.part.Containers++
 	s.running = append(s.running, h)

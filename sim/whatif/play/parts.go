@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Part is what became of the containers of one partition: those whose nodes had a label when they began.
+// Part holds what became of the containers of one partition: those whose nodes had a label when they began.
 type Part struct {
 	load.Outcome
 	CapacityMS int64 // MB · ms that its nodes offered during the load
@@ -16,8 +16,8 @@ type Part struct {
 	since      int64 // when that changed last
 }
 
-// part returns the partition of a label, which is made if need be.
-func (p *player) part(label string) *Part {
+// partOf returns the partition of a label, which is made if need be.
+func partOf(p *player, label string) *Part {
 	x := p.result.Parts[label]
 	if x == nil {
 		x = &Part{Outcome: load.Outcome{Granted: -1, End: -1}, since: p.load.Begin}
@@ -35,16 +35,16 @@ func (x *Part) offers(p *player, more int64) {
 }
 
 // relabel moves a node to another partition. Containers count where they began.
-func (p *player) relabel(n *node, to string) {
+func relabel(p *player, n *node, to string) {
 	memory := n.capability[records.Memory]
-	p.part(n.label).offers(p, -memory)
+	partOf(p, n.label).offers(p, -memory)
 	n.label = to
-	p.part(to).offers(p, memory)
+	partOf(p, to).offers(p, memory)
 	p.driver.SetLabel(n.handle, to)
 }
 
 // setAttributes enters the attributes of a host of the load, and of the nodes that were added like it.
-func (p *player) setAttributes(host string, to map[string]string) {
+func setAttributes(p *player, host string, to map[string]string) {
 	p.attributes[host] = to
 	p.driver.SetAttributes(host, to)
 	for _, of := range slices.Sorted(maps.Keys(p.clones)) {
@@ -57,8 +57,8 @@ func (p *player) setAttributes(host string, to map[string]string) {
 }
 
 // waited enters how long a container has waited, in ms, that a node gets now.
-func (p *player) waited(out *load.Outcome, n *node, ms int64) {
+func waited(p *player, out *load.Outcome, n *node, ms int64) {
 	wait := int32(min(ms, 1<<31-1))
-	part := p.part(n.label)
+	part := partOf(p, n.label)
 	out.Waits, part.Waits = append(out.Waits, wait), append(part.Waits, wait)
 }
