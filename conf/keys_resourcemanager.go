@@ -31,6 +31,7 @@ func resourceManagerKeys() []Key {
 		hostport(rm+"admin.address", "${yarn.resourcemanager.hostname}:8033", "where administrators connect"),
 		boolean(rm+"webapp.delegation-token-auth-filter.enabled", "true", "take delegation tokens and doAs on the web port of a cluster with Kerberos"),
 		hostport(rm+"webapp.address", "${yarn.resourcemanager.hostname}:8088", "web pages and REST"),
+		enum(rm+"application-https.policy", "NONE", "whether ApplicationMasters get certificates for their pages: LENIENT gives each one, and STRICT has the proxy fetch no page without", "NONE", "OFF", "LENIENT", "STRICT"),
 		hostport(rm+"webapp.https.address", "${yarn.resourcemanager.hostname}:8090", "web pages and REST by HTTPS, if yarn.http.policy is HTTPS_ONLY"),
 		text(rm+"hostname.<id>", "", "host of the ResourceManager of that id"),
 		hostport(rm+"address.<id>", "", "where clients connect to the ResourceManager of that id"),

@@ -4,10 +4,12 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
+	"heddle/yarn/proxyca"
 )
 
 // propose hands a batch to raft. The returned function waits until it is committed.
@@ -30,8 +32,12 @@ func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
 }
 
 // newKey makes a master key as Hadoop does: 64 bits, and a random id. Keys that don't roll have 256 bits: what they sign is public,
-// so an attacker may try keys on it.
+// so an attacker may try keys on it. An authority has the secret of its own package.
 func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
+	if kind == ledgerpb.KeyKind_PROXY_CA {
+		secret, err := proxyca.New(time.Now())
+		return 1, secret, err
+	}
 	size := 8
 	if kind == ledgerpb.KeyKind_WEB || kind == ledgerpb.KeyKind_CLIENT_TO_AM {
 		size = 32

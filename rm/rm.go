@@ -34,6 +34,7 @@ import (
 	"heddle/rm/raft/compact"
 	"heddle/rm/recording"
 	"heddle/rm/service"
+	"heddle/rm/service/certificates"
 	"heddle/rm/service/identity"
 	"heddle/rm/timelineservice"
 	"heddle/rm/topology"
@@ -41,6 +42,7 @@ import (
 	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/ipc"
+	"heddle/yarn/proxyca"
 	"heddle/yarn/records"
 	"heddle/yarn/rest/port"
 )
@@ -212,6 +214,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 	})
 	r.launcher = &service.Launcher{
 		Service: svc,
+		Issuer:  &certificates.Issuer{Policy: r.conf.Text(proxyca.Key), Log: r.log},
 		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Protection: protection, Log: r.log}),
 	}
 	nodes := r.nodePort(svc, p)

@@ -24,6 +24,8 @@ import (
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
 	"heddle/rm/scheduler/policy/partition"
+	"heddle/rm/service/certificates"
+	"heddle/yarn/proxyca"
 	"heddle/yarn/records"
 )
 
@@ -62,6 +64,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 
 			ledgerpb.KeyKind_DELEGATION: c.Duration(rm + "delegation.key.update-interval"),
 		},
+		Certificates:       certificates.On(c.Text(proxyca.Key)),
 		DelegationLifetime: c.Duration(rm + "delegation.token.max-lifetime"),
 		DelegationRenewal:  c.Duration(rm + "delegation.token.renew-interval"),
 		TokenCalls: delegation.Calls{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 
 	"heddle/conf/ssl"
@@ -8,9 +9,12 @@ import (
 	"heddle/nm/logs/past"
 	"heddle/rm"
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/rest"
+	"heddle/rm/service/certificates"
 	"heddle/webui"
 	"heddle/webui/proxy"
+	"heddle/yarn/proxyca"
 	"heddle/yarn/records"
 	"heddle/yarn/rest/auth"
 )
@@ -34,6 +38,23 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 		Warn:  r.Conf().Text("hadoop.security.authentication") == "kerberos",
 		Log:   r.Log(),
 
-		OwnOrigin: r.ProxyApart(),
+		OwnOrigin: r.ProxyApart(), Authority: authority(r), Strict: r.Conf().Text(proxyca.Key) == proxyca.Strict,
 	})})
+}
+
+// authority returns who signs certificates of ApplicationMasters; nil if the policy is that nobody does.
+func authority(r *rm.ResourceManager) func() (*proxyca.Authority, error) {
+	if !certificates.On(r.Conf().Text(proxyca.Key)) {
+		return nil
+	}
+	var opened proxyca.Opened
+	return func() (a *proxyca.Authority, err error) {
+		err = errors.New("there is no authority for certificates of ApplicationMasters yet")
+		r.Read(func(st *ledger.State) {
+			if secret := st.Keys[ledgerpb.KeyKind_PROXY_CA].Current.Secret; secret != nil {
+				a, err = opened.Open(secret)
+			}
+		})
+		return a, err
+	}
 }

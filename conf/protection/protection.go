@@ -54,11 +54,6 @@ var settings = []struct {
 		"containers with Java run without a sandbox; set it to disabled, and run containers as their users (LinuxContainerExecutor)",
 	},
 	{
-		conf.ResourceManager, "yarn.resourcemanager.application-https.policy",
-		[]string{"none"},
-		"the proxy asks for no certificate of ApplicationMasters, and gives them none; set it to NONE",
-	},
-	{
 		conf.NodeManager, "yarn.nodemanager.container-log-monitor.enable",
 		[]string{"false"},
 		"no container is ended for the size of its logs; set it to false, and watch the disks (yarn.nodemanager.disk-health-checker.*)",

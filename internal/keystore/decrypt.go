@@ -52,20 +52,26 @@ func decryptJKS(data []byte, password string) ([]byte, error) {
 		return nil, errShort
 	}
 	secret := utf16Bytes(password)
-	last, sealed, check := data[:sha1.Size], data[sha1.Size:len(data)-sha1.Size], data[len(data)-sha1.Size:]
-	plain := make([]byte, 0, len(sealed)+sha1.Size)
-	for len(plain) < len(sealed) {
-		sum := sha1.Sum(append(append([]byte(nil), secret...), last...))
-		last = sum[:]
-		plain = append(plain, last...)
-	}
-	plain = plain[:len(sealed)]
-	subtle.XORBytes(plain, plain, sealed)
+	salt, sealed, check := data[:sha1.Size], data[sha1.Size:len(data)-sha1.Size], data[len(data)-sha1.Size:]
+	plain := mask(secret, salt, sealed)
 	sum := sha1.Sum(append(append([]byte(nil), secret...), plain...))
 	if subtle.ConstantTimeCompare(sum[:], check) != 1 {
 		return nil, ErrPassword
 	}
 	return plain, nil
+}
+
+// mask encrypts, or decrypts: both are the same.
+func mask(secret, salt, data []byte) []byte {
+	out, last := make([]byte, 0, len(data)+sha1.Size), salt
+	for len(out) < len(data) {
+		sum := sha1.Sum(append(append([]byte(nil), secret...), last...))
+		last = sum[:]
+		out = append(out, last...)
+	}
+	out = out[:len(data)]
+	subtle.XORBytes(out, out, data)
+	return out
 }
 
 // decryptTripleDES undoes PBEWithMD5AndTripleDES, which is Sun's own and no PKCS#5 (Java: com.sun.crypto.provider.PBES1Core).

@@ -40,11 +40,7 @@ func parseJava(data []byte, password, keyPassword string) (*Store, error) {
 	}
 	body, digest := data[:len(data)-digestSize], data[len(data)-digestSize:]
 	if password != "" {
-		h := sha1.New()
-		h.Write(utf16Bytes(password))
-		h.Write([]byte(whitener))
-		h.Write(body)
-		if subtle.ConstantTimeCompare(h.Sum(nil), digest) != 1 {
+		if subtle.ConstantTimeCompare(fileDigest(password, body), digest) != 1 {
 			return nil, ErrPassword
 		}
 	}

@@ -1,4 +1,4 @@
-// Package keystore reads the files in which Java keeps keys and certificates: JKS, JCEKS and PKCS#12. As in Java, a file is known by its
+// Package keystore reads the files in which Java keeps keys and certificates, JKS, JCEKS and PKCS#12, and writes JKS. As in Java, a file is known by its
 // content and not by the configured type.
 //
 // JKS and JCEKS are read here: no kept library for Go has the second, in which Hadoop stores passwords, and both share a format (Java:

@@ -17,6 +17,7 @@ import (
 	"heddle/nm/proc"
 	"heddle/nm/workdir"
 	"heddle/yarn/pb"
+	"heddle/yarn/proxyca"
 )
 
 // launch starts the container's process. Where an earlier try has left folders they are used again, as Hadoop does: a
@@ -136,7 +137,7 @@ func (c life) writeFiles(owner *userfiles.User) (files, error) {
 	if err := work.Write(launch.ScriptFile, script, owner.Folder(0o700, 0o700)); err != nil {
 		return files{}, err
 	}
-	return files{at, in}, work.Write(launch.TokensFile, launch.Credentials(context.GetTokens()), owner.Folder(0o600, 0o600))
+	return files{at, in}, launch.WriteCredentials(work, context.GetTokens(), owner.Folder(0o600, 0o600))
 }
 
 // script composes launch_container.sh.
@@ -162,7 +163,7 @@ func (c life) script(at workdir.Places, lc *pb.ContainerLaunchContext, owner *us
 		vars[k] = x.Expand(v)
 	}
 	env := launch.Environment{
-		App: vars, TokensFile: filepath.Join(at.Work, launch.TokensFile), ContainerID: id.String(),
+		App: vars, TokensFile: filepath.Join(at.Work, launch.TokensFile), Stores: proxyca.Stores(lc.GetTokens()), ContainerID: id.String(),
 		Host: cfg.Node.Host, Port: int(cfg.Node.Port), HTTPPort: cfg.HTTPPort,
 		LogDirs: at.Logs, User: user, Home: cfg.Home, WorkDir: at.Work,
 		AuxServices: c.m.Aux.Metadata(),
@@ -218,7 +219,7 @@ func (c life) removeFiles(at workdir.Places) {
 		return
 	}
 	err := errors.Join(
-		c.m.Deleter.DeleteNow(filepath.Join(at.Work, launch.TokensFile), filepath.Join(at.Work, launch.ScriptFile), at.Private),
+		c.m.Deleter.DeleteNow(append(launch.Secrets(at.Work), at.Private)...),
 		c.m.Deleter.Delete(at.Work))
 	if err != nil {
 		c.log.WithError(err).Warn("could not have the container's files deleted")

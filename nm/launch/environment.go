@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"encoding/base64"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"heddle/yarn/proxyca"
 )
 
 // Words in commands and environment values of a launch context that the NodeManager replaces (Hadoop:
@@ -44,6 +47,7 @@ type Environment struct {
 
 	// Facts that the application can't override.
 	TokensFile          string
+	Stores              []proxyca.Store // keystores in WorkDir
 	ContainerID         string
 	Host                string
 	Port, HTTPPort      int
@@ -85,6 +89,9 @@ func (e Environment) Vars() (inherit, env []Var) {
 	for _, name := range slices.Sorted(maps.Keys(e.AuxServices)) {
 		facts = append(facts, Var{"NM_AUX_SERVICE_" + name, base64.StdEncoding.EncodeToString(e.AuxServices[name])})
 	}
+	for _, s := range e.Stores {
+		facts = append(facts, Var{s.Location, path.Join(e.WorkDir, s.File)}, Var{s.PasswordVariable, s.Password})
+	}
 	for _, name := range slices.Sorted(maps.Keys(e.Devices)) {
 		facts = append(facts, Var{name, e.Devices[name]})
 	}
@@ -110,11 +117,11 @@ func (e Environment) Vars() (inherit, env []Var) {
 	}
 	e.addAdmin(app, fixed)
 	if e.ForcePath != "" {
-		path, ok := app["PATH"]
+		old, ok := app["PATH"]
 		if !ok {
-			path = "$PATH"
+			old = "$PATH"
 		}
-		app["PATH"] = e.ForcePath + ":" + path
+		app["PATH"] = e.ForcePath + ":" + old
 	}
 	return inherit, append(facts, ordered(app)...)
 }

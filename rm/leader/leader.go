@@ -149,7 +149,7 @@ func New(cfg Config) *Leader {
 	c := newCore(cfg)
 	refusals, put, learned := &startrefusal.Refusals{}, outputs.New(), speed.New(c.Now)
 	keys := masterkey.New(c, c.work, masterkey.Config{
-		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, New: cfg.NewKey, Log: cfg.Log,
+		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, Certificates: cfg.Settings.Certificates, New: cfg.NewKey, Log: cfg.Log,
 	})
 	levels := level.New(c, c.work, level.Config{
 		Scheduler: c.sched, Nodes: func() level.Nodes { return c.Launcher }, Types: cfg.Settings.Types, HandleOf: handleOf, Log: cfg.Log,

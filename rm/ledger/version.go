@@ -21,9 +21,10 @@ import (
 //	9  attributes of nodes (NodeAttributesChanged)
 //	10 promotion and demotion of containers (ContainerResized.execution_type)
 //	11 what held requests, and what ApplicationMasters tell of tasks (CourseNoted); grants far from their input; files that were fetched
+//	12 the authority for certificates of ApplicationMasters (KeyKind.PROXY_CA)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 11
+const Version = 12
 
 // Versions of the ledger from which on something is recorded.
 const (
@@ -37,6 +38,7 @@ const (
 
 	PromotionVersion = 10 // promotion and demotion of containers
 	CourseVersion    = 11 // how applications get on
+	ProxyCAVersion   = 12 // the authority for certificates of ApplicationMasters
 )
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.

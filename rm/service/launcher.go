@@ -14,6 +14,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/service/certificates"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -26,6 +27,7 @@ import (
 type Launcher struct {
 	*Service
 	Client *ipc.Client
+	Issuer *certificates.Issuer
 }
 
 // node returns a connection to a node on behalf of an attempt.
@@ -57,7 +59,11 @@ func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 	if err != nil {
 		return err
 	}
-	spec, err := c.launchContext(l, &launch)
+	extra := &token.Credentials{}
+	if err := c.Issuer.Add(ctx, l.Keys(ledgerpb.KeyKind_PROXY_CA).Current.Secret, extra, id.Attempt.App); err != nil {
+		return err
+	}
+	spec, err := c.launchContext(l, &launch, extra)
 	if err != nil {
 		return &refusal.Error{Reason: refusal.Refused, Text: err.Error()}
 	}
@@ -90,8 +96,8 @@ func (c *Launcher) nodeError(node records.NodeID, err error) error {
 	return fmt.Errorf("node %v: %w", node, err)
 }
 
-// launchContext completes what was submitted (Hadoop: AMLauncher.setupTokens, createAMContainerLaunchContext).
-func (c *Launcher) launchContext(l *leader.Leader, launch *leader.Launch) (*pb.ContainerLaunchContext, error) {
+// launchContext completes what was submitted, also with extra secrets (Hadoop: AMLauncher.setupTokens, createAMContainerLaunchContext).
+func (c *Launcher) launchContext(l *leader.Leader, launch *leader.Launch, extra *token.Credentials) (*pb.ContainerLaunchContext, error) {
 	spec := proto.CloneOf(launch.Context.GetAmContainerSpec())
 	if spec == nil {
 		spec = &pb.ContainerLaunchContext{}
@@ -107,6 +113,9 @@ func (c *Launcher) launchContext(l *leader.Leader, launch *leader.Launch) (*pb.C
 		}
 	}
 	creds.SetToken("", c.amrmToken(l, launch.Container.ID.Attempt))
+	for _, s := range extra.Secrets {
+		creds.SetSecret(s.Alias, s.Secret)
+	}
 	raw, err := creds.Encode(token.FormatWritable)
 	if err != nil {
 		return nil, fmt.Errorf("credentials of %v: %w", app, err)

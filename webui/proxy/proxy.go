@@ -22,6 +22,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/yarn/proxyca"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
 )
@@ -59,6 +60,10 @@ type Config struct {
 	// Warn makes users confirm that they want to see pages of another's program. Hadoop does so if Kerberos
 	// secures logins.
 	Warn bool
+	// Authority returns who signs certificates of ApplicationMasters; nil: nobody does, and the machine's authorities alone count.
+	Authority func() (*proxyca.Authority, error)
+	// Strict has the proxy fetch pages by HTTPS alone.
+	Strict bool
 	// OwnOrigin says that the proxy's host and port serve no other pages. Otherwise the proxy puts the pages of
 	// applications into a sandbox.
 	OwnOrigin bool
@@ -84,14 +89,7 @@ func New(cfg Config) *Proxy {
 	_, _ = rand.Read(p.key) // never fails
 	p.own = sync.OnceValue(p.ownAddress)
 	p.client = &http.Client{
-		Transport: &http.Transport{
-			DialContext:           p.dial,
-			ResponseHeaderTimeout: 60 * time.Second,
-			IdleConnTimeout:       30 * time.Second,
-			DisableCompression:    true, // compressed answers pass unchanged
-			// Go's limit of 10 MB for each request would be a lot of memory for many.
-			MaxResponseHeaderBytes: 256 << 10,
-		},
+		Transport:     p.transport(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // first follows some, the browser the others
 	}
 	return p
@@ -240,13 +238,17 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 			MaxAge: int(approvalPeriod / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		})
 	}
+	if p.Strict && to.Scheme != "https" {
+		insecure(w, to)
+		return
+	}
 	reach, err := p.reach(r.Context(), to, &app)
 	if err != nil {
 		p.Log.WithField("application", id).WithError(err).Info("the pages of an application are not fetched")
 		elsewhere(w, id, to)
 		return
 	}
-	p.pass(w, r.WithContext(withReach(r.Context(), reach)), id, &app, to, user, below == "")
+	p.pass(w, r.WithContext(withReach(r.Context(), reach, id)), id, &app, to, user, below == "")
 }
 
 // target returns the address at the application: a path below its tracking URL, and the query without the proxy's own
@@ -300,6 +302,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 		rest.ErrorPage(w, r, http.StatusBadRequest, err.Error())
 		return
 	}
+	p.alone(req)
 	for _, name := range passedOn {
 		if v := r.Header.Values(name); len(v) > 0 {
 			req.Header[name] = v

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"heddle/yarn/records"
 )
 
 // errElsewhere says that pages are on no machine of their application.
@@ -66,21 +68,27 @@ func (p *Proxy) addresses(ctx context.Context, host string) ([]netip.Addr, error
 
 type reachKey struct{}
 
+// reachable says to what a request may connect.
+type reachable struct {
+	app       records.ApplicationID
+	addresses []netip.Addr
+}
+
 // withReach restricts a request's connections to these addresses, whatever the host's name means later.
-func withReach(ctx context.Context, to []netip.Addr) context.Context {
-	return context.WithValue(ctx, reachKey{}, to)
+func withReach(ctx context.Context, to []netip.Addr, app records.ApplicationID) context.Context {
+	return context.WithValue(ctx, reachKey{}, reachable{app, to})
 }
 
 // dial connects to an application from the address by which it knows the proxy. The filter before its pages admits only
 // that address, and sends others back to the proxy (Hadoop: AmIpFilter). A machine may have several addresses.
 func (p *Proxy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	to, _ := ctx.Value(reachKey{}).([]netip.Addr)
+	to, _ := ctx.Value(reachKey{}).(reachable)
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
 	err = errElsewhere
-	for _, a := range to {
+	for _, a := range to.addresses {
 		var c net.Conn
 		if c, err = p.dialOne(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
 			return c, nil

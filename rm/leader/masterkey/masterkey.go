@@ -21,8 +21,10 @@ type Config struct {
 	Lifetime map[ledgerpb.KeyKind]time.Duration
 	// NodeExpiry is the silence after which a node counts as lost. Nodes have a new key before it signs.
 	NodeExpiry time.Duration
-	New        func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // makes a random key
-	Log        *logrus.Entry
+	// Certificates says that there is an authority for certificates of ApplicationMasters.
+	Certificates bool
+	New          func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // makes a random key
+	Log          *logrus.Entry
 }
 
 // Keys are the master keys of a leadership.
@@ -68,13 +70,16 @@ func (k *Keys) Publish() {
 
 var kinds = []ledgerpb.KeyKind{
 	ledgerpb.KeyKind_AM_RM, ledgerpb.KeyKind_CONTAINER, ledgerpb.KeyKind_NM, ledgerpb.KeyKind_WEB, ledgerpb.KeyKind_DELEGATION,
-	ledgerpb.KeyKind_CLIENT_TO_AM,
+	ledgerpb.KeyKind_CLIENT_TO_AM, ledgerpb.KeyKind_PROXY_CA,
 }
 
 // Roll makes missing keys and replaces those that are due. Nodes check tokens with some kinds of keys: they get such a key first, and it
 // signs only when every node that isn't lost has it. Operations of the loop call Roll.
 func (k *Keys) Roll(now time.Time) error {
 	for _, kind := range kinds {
+		if kind == ledgerpb.KeyKind_PROXY_CA && (!k.Certificates || k.work.Version < ledger.ProxyCAVersion) {
+			continue
+		}
 		ring := k.work.Keys[kind]
 		life := k.Lifetime[kind]
 		spread := kind == ledgerpb.KeyKind_NM || kind == ledgerpb.KeyKind_CONTAINER

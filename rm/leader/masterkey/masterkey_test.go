@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/leader/loop/looptest"
+	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 )
 
@@ -31,11 +32,11 @@ func (b *bench) keys() *Keys {
 	log.SetOutput(io.Discard)
 	lifetimes := map[ledgerpb.KeyKind]time.Duration{}
 	for _, kind := range kinds {
-		if kind != ledgerpb.KeyKind_WEB {
+		if kind != ledgerpb.KeyKind_WEB && kind != ledgerpb.KeyKind_PROXY_CA {
 			lifetimes[kind] = life
 		}
 	}
-	return New(b.loop, b.loop.State, Config{Lifetime: lifetimes, NodeExpiry: expiry, Log: logrus.NewEntry(log), New: b.newKey})
+	return New(b.loop, b.loop.State, Config{Lifetime: lifetimes, NodeExpiry: expiry, Certificates: true, Log: logrus.NewEntry(log), New: b.newKey})
 }
 
 func (b *bench) newKey(ledgerpb.KeyKind) (int32, []byte, error) {
@@ -48,7 +49,11 @@ func (b *bench) roll(k *Keys) error {
 }
 
 func run(t *testing.T, test func(b *bench)) {
-	synctest.Test(t, func(t *testing.T) { test(&bench{T: t, loop: looptest.New(t)}) })
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{T: t, loop: looptest.New(t)}
+		b.loop.State.Version = ledger.ProxyCAVersion
+		test(b)
+	})
 }
 
 func TestKeysAreShownWhenTheyAreCommitted(t *testing.T) {
@@ -76,6 +81,24 @@ func TestKeysAreShownWhenTheyAreCommitted(t *testing.T) {
 	})
 }
 
+// There is an authority for certificates where the settings ask for one, and no earlier than all members can have it.
+func TestAuthorityWaitsForAllMembers(t *testing.T) {
+	run(t, func(b *bench) {
+		k := b.keys()
+		k.Certificates = false
+		for _, step := range []struct {
+			asked   bool
+			version int32
+			made    bool
+		}{{false, ledger.ProxyCAVersion, false}, {true, ledger.ProxyCAVersion - 1, false}, {true, ledger.ProxyCAVersion, true}} {
+			k.Certificates, b.loop.State.Version = step.asked, step.version
+			if err := b.roll(k); err != nil || (k.Ring(ledgerpb.KeyKind_PROXY_CA).Current.Secret != nil) != step.made {
+				t.Errorf("%+v: %+v, %v", step, k.Ring(ledgerpb.KeyKind_PROXY_CA), err)
+			}
+		}
+	})
+}
+
 // Nodes check container and NM tokens: they have a new key before it signs. Others sign at once.
 func TestKeysOfNodesSignLater(t *testing.T) {
 	run(t, func(b *bench) {
@@ -94,7 +117,7 @@ func TestKeysOfNodesSignLater(t *testing.T) {
 		for _, kind := range kinds {
 			ring := k.Ring(kind)
 			spread := kind == ledgerpb.KeyKind_NM || kind == ledgerpb.KeyKind_CONTAINER
-			never := kind == ledgerpb.KeyKind_WEB
+			never := kind == ledgerpb.KeyKind_WEB || kind == ledgerpb.KeyKind_PROXY_CA
 			if (ring.Next.Secret != nil) != spread || (ring.Current.ID == old[kind]) != (spread || never) {
 				t.Errorf("kind %v after its lifetime: current key %d, was %d; next key %d", kind, ring.Current.ID, old[kind], ring.Next.ID)
 			}

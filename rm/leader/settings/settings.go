@@ -46,6 +46,7 @@ type Settings struct {
 	// DecommissionTimeout is what nodes that leave gracefully are given when nobody says otherwise; less than 0 is no end.
 	DecommissionTimeout time.Duration
 	KeyLifetime         map[ledgerpb.KeyKind]time.Duration
+	Certificates        bool // ApplicationMasters get some
 
 	DelegationLifetime time.Duration // of a delegation token, however often it is renewed
 	DelegationRenewal  time.Duration // within which it must be renewed

@@ -37,6 +37,8 @@ const (
 	KeyKind_DELEGATION           KeyKind = 5
 	// Signs the cookies of web users.
 	KeyKind_WEB KeyKind = 6
+	// The authority for certificates of ApplicationMasters, key and certificate in PEM. From version 12 on.
+	KeyKind_PROXY_CA KeyKind = 7
 )
 
 // Enum value maps for KeyKind.
@@ -49,6 +51,7 @@ var (
 		4: "CLIENT_TO_AM",
 		5: "DELEGATION",
 		6: "WEB",
+		7: "PROXY_CA",
 	}
 	KeyKind_value = map[string]int32{
 		"KEY_KIND_UNSPECIFIED": 0,
@@ -58,6 +61,7 @@ var (
 		"CLIENT_TO_AM":         4,
 		"DELEGATION":           5,
 		"WEB":                  6,
+		"PROXY_CA":             7,
 	}
 )
 
@@ -6195,7 +6199,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\x05R\x05state\x12#\n" +
 	"\rhealth_report\x18\x03 \x01(\tR\fhealthReport\x123\n" +
 	"\x15decommission_deadline\x18\x04 \x01(\x03R\x14decommissionDeadline\x12#\n" +
-	"\rregistered_at\x18\x05 \x01(\x03R\fregisteredAt*p\n" +
+	"\rregistered_at\x18\x05 \x01(\x03R\fregisteredAt*~\n" +
 	"\aKeyKind\x12\x18\n" +
 	"\x14KEY_KIND_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05AM_RM\x10\x01\x12\r\n" +
@@ -6204,7 +6208,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\fCLIENT_TO_AM\x10\x04\x12\x0e\n" +
 	"\n" +
 	"DELEGATION\x10\x05\x12\a\n" +
-	"\x03WEB\x10\x06*;\n" +
+	"\x03WEB\x10\x06\x12\f\n" +
+	"\bPROXY_CA\x10\a*;\n" +
 	"\x05Level\x12\v\n" +
 	"\aRUNNING\x10\x00\x12\n" +
 	"\n" +
