@@ -42,7 +42,7 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	})})
 }
 
-// authority returns who signs certificates of ApplicationMasters; nil if the policy is that nobody does.
+// authority returns who signs certificates of ApplicationMasters; nil if the policy gives them none.
 func authority(r *rm.ResourceManager) func() (*proxyca.Authority, error) {
 	if !certificates.On(r.Conf().Text(proxyca.Key)) {
 		return nil

@@ -41,7 +41,7 @@ func JKS(password string, made time.Time, entries ...Key) ([]byte, error) {
 	return append(b, fileDigest(password, b)...), nil
 }
 
-// fileDigest is what ends a file: nobody without the password makes it.
+// fileDigest returns the end of a file. Making it takes the password.
 func fileDigest(password string, body []byte) []byte {
 	h := sha1.New()
 	h.Write(utf16Bytes(password))

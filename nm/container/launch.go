@@ -218,9 +218,7 @@ func (c life) removeFiles(at workdir.Places) {
 	if at.Work == "" {
 		return
 	}
-	err := errors.Join(
-		c.m.Deleter.DeleteNow(append(launch.Secrets(at.Work), at.Private)...),
-		c.m.Deleter.Delete(at.Work))
+	err := errors.Join(c.m.Deleter.DeleteNow(append(launch.Secrets(at.Work), at.Private)...), c.m.Deleter.Delete(at.Work))
 	if err != nil {
 		c.log.WithError(err).Warn("could not have the container's files deleted")
 	}

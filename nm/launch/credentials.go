@@ -18,7 +18,7 @@ func WriteCredentials(work *userfiles.Dir, tokens []byte, want userfiles.Want) e
 	return work.Write(TokensFile, Credentials(tokens), want)
 }
 
-// Secrets returns the files in a work folder that a container leaves to nobody.
+// Secrets returns the files in a work folder that are removed first.
 func Secrets(work string) (files []string) {
 	for _, name := range append(proxyca.Files(), TokensFile, ScriptFile) {
 		files = append(files, path.Join(work, name))

@@ -60,7 +60,7 @@ type Config struct {
 	// Warn makes users confirm that they want to see pages of another's program. Hadoop does so if Kerberos
 	// secures logins.
 	Warn bool
-	// Authority returns who signs certificates of ApplicationMasters; nil: nobody does, and the machine's authorities alone count.
+	// Authority returns who signs certificates of ApplicationMasters; nil: the machine's authorities alone count.
 	Authority func() (*proxyca.Authority, error)
 	// Strict has the proxy fetch pages by HTTPS alone.
 	Strict bool

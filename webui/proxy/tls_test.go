@@ -15,7 +15,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// certified is what an ApplicationMaster's server shows.
+// certified returns the certificate of an ApplicationMaster's server.
 func certified(t *testing.T, a *proxyca.Authority, app records.ApplicationID) *tls.Config {
 	t.Helper()
 	creds := &token.Credentials{}
