@@ -23,7 +23,7 @@ type Issuer struct {
 // On reports whether a policy has ApplicationMasters certified.
 func On(policy string) bool { return policy == proxyca.Lenient || policy == proxyca.Strict }
 
-// patience is what must be left of the time for a launch for it to wait until there is an authority.
+// patience is the least rest of the time for a launch in which it waits until there is an authority.
 const patience = 15 * time.Second
 
 // errNone says that a launch must be tried again.
