@@ -82,7 +82,8 @@ func (x *underused) satisfied(i int) bool {
 	return !x.less(x.has(i).Add(x.granted[i]), x.Queues[i].Guaranteed)
 }
 
-// roomFor finds the containers of queues of lower priority without which a container fits on a node.
+// roomFor finds the containers of queues of lower priority without which a container fits on a node. What is killable there is room already.
+// (YARN chooses it once more, beside others.)
 func (x *underused) roomFor(reserved owned, at *site) (victims []owned, ok bool) {
 	if x.touched[at] {
 		return nil, false
@@ -91,7 +92,7 @@ func (x *underused) roomFor(reserved owned, at *site) (victims []owned, ok bool)
 	running := slices.Clone(at.running)
 	slices.SortStableFunc(running, x.compare)
 	for _, c := range running {
-		if x.taken[c.ID] {
+		if x.taken[c.ID] || c.Killable {
 			room = room.Add(c.Resource)
 		}
 	}
@@ -99,7 +100,7 @@ func (x *underused) roomFor(reserved owned, at *site) (victims []owned, ok bool)
 		if x.fits(reserved.Resource, room) {
 			break
 		}
-		if x.taken[c.ID] || c.AM || c.Spared || !x.above(reserved.app.Queue, c.app.Queue) || x.less(allowed, c.Resource) {
+		if x.taken[c.ID] || c.Killable || c.AM || c.Spared || !x.above(reserved.app.Queue, c.app.Queue) || x.less(allowed, c.Resource) {
 			continue
 		}
 		room, allowed = room.Add(c.Resource), allowed.Sub(c.Resource)
