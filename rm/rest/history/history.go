@@ -10,6 +10,7 @@ import (
 	"heddle/rm/access"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/usage"
+	"heddle/rm/rest/table"
 	yarnrest "heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
 )
@@ -26,9 +27,8 @@ type Ledger interface{ Read(f func(*ledger.State)) }
 
 // Route adds the paths below a path.
 func (s *Service) Route(api *yarnrest.API, base string) {
-	formats := []yarnrest.Format{yarnrest.JSON, yarnrest.XML, yarnrest.CSV}
 	for path, h := range map[string]yarnrest.Handler{"/history": s.history, "/usage": s.usage} {
-		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Gives: formats, Large: true}})
+		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Gives: table.Formats, Large: true}})
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *Service) view(c *yarnrest.Call, q *query) (h *usage.History, names []st
 func (s *Service) history(c *yarnrest.Call) (yarnrest.Reply, error) {
 	q, err := parse(c.Query(), s.Now().UnixMilli())
 	if err == nil {
-		err = setFormat(c)
+		err = table.SetFormat(c)
 	}
 	if err != nil {
 		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
@@ -162,11 +162,11 @@ func largest(h *usage.History, names []string, q *query) []string {
 
 // csv is a table with a row for each series and point.
 func (a *answer) csv() yarnrest.Reply {
-	t := newTable(append([]string{"time", "name", "samples"}, usage.Names[:]...)...)
+	t := table.New(append([]string{"time", "name", "samples"}, usage.Names[:]...)...)
 	for i := range a.Series {
 		s := &a.Series[i]
 		for j, at := range a.Times {
-			row := []string{stamp(at), s.Name, strconv.FormatInt(a.Samples[j], 10)}
+			row := []string{table.Stamp(at), s.Name, strconv.FormatInt(a.Samples[j], 10)}
 			for _, column := range s.columns() {
 				n := int64(0)
 				if j < len(*column) {
@@ -174,8 +174,8 @@ func (a *answer) csv() yarnrest.Reply {
 				}
 				row = append(row, strconv.FormatInt(n, 10))
 			}
-			t.add(row...)
+			t.Add(row...)
 		}
 	}
-	return t.reply()
+	return t.Reply()
 }

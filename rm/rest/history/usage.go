@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"heddle/rm/ledger/usage"
+	"heddle/rm/rest/table"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -54,7 +55,7 @@ func (a *account) empty() bool {
 func (s *Service) usage(c *yarnrest.Call) (yarnrest.Reply, error) {
 	q, err := parseUsage(c.Query(), s.Now().UnixMilli())
 	if err == nil {
-		err = setFormat(c)
+		err = table.SetFormat(c)
 	}
 	if err != nil {
 		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
@@ -113,14 +114,14 @@ func byDay(h *usage.History, name string, q *query) (days []account, sum account
 }
 
 func (a *accounts) csv() yarnrest.Reply {
-	t := newTable("from", a.By, "memoryMBSeconds", "vcoreSeconds", "gpuSeconds", "containerSeconds", "pendingMBSeconds", "suspendedMBSeconds")
+	t := table.New("from", a.By, "memoryMBSeconds", "vcoreSeconds", "gpuSeconds", "containerSeconds", "pendingMBSeconds", "suspendedMBSeconds")
 	for i := range a.Account {
 		x := &a.Account[i]
-		row := []string{stamp(x.From), x.Name}
+		row := []string{table.Stamp(x.From), x.Name}
 		for _, n := range []int64{x.MemorySeconds, x.VCoreSeconds, x.GPUSeconds, x.ContainerSeconds, x.PendingMBSeconds, x.Suspended} {
 			row = append(row, strconv.FormatInt(n, 10))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	return t.reply()
+	return t.Reply()
 }

@@ -89,8 +89,11 @@ type other struct {
 	Value int64  `yarn:"value"`
 }
 
+// Amounts are an amount of each resource.
+type Amounts = amount
+
 // Amount shows an amount of resources as lists do.
-func Amount(types records.ResourceTypes, r records.Resource) any {
+func Amount(types records.ResourceTypes, r records.Resource) Amounts {
 	return (&Lists{Types: types}).amount(r)
 }
 

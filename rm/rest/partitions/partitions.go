@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/nodeattributes"
 	"heddle/rm/queue"
 	"heddle/rm/rest/lists"
+	"heddle/rm/rest/table"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -32,7 +34,7 @@ type Service struct {
 
 // Route adds the path below a path.
 func (s *Service) Route(api *yarnrest.API, base string) {
-	api.Handle(base+"/partitions", yarnrest.Methods{http.MethodGet: {Handle: s.answer, Large: true}})
+	api.Handle(base+"/partitions", yarnrest.Methods{http.MethodGet: {Handle: s.answer, Gives: table.Formats, Large: true}})
 }
 
 type answer struct {
@@ -44,29 +46,29 @@ type answer struct {
 
 // partition is the nodes of a label, or those without one.
 type partition struct {
-	Name      string  `yarn:"name"` // "": nodes without a label
-	Exclusive bool    `yarn:"exclusive"`
-	Listed    int     `yarn:"nodes"`       // nodes that have the label, whether they are there or not, and hosts without a node that have it
-	Active    int     `yarn:"activeNodes"` // nodes that work
-	Total     any     `yarn:"total"`       // of these
-	Used      any     `yarn:"used"`
-	Percent   float64 `yarn:"usedPercent"`
-	Queues    []share `yarn:"queue"`
-	More      int     `yarn:"moreQueues"` // that are left out
+	Name      string        `yarn:"name"` // "": nodes without a label
+	Exclusive bool          `yarn:"exclusive"`
+	Listed    int           `yarn:"nodes"`       // nodes that have the label, whether they are there or not, and hosts without a node that have it
+	Active    int           `yarn:"activeNodes"` // nodes that work
+	Total     lists.Amounts `yarn:"total"`       // of these
+	Used      lists.Amounts `yarn:"used"`
+	Percent   float64       `yarn:"usedPercent"`
+	Queues    []share       `yarn:"queue"`
+	More      int           `yarn:"moreQueues"` // that are left out
 }
 
 // share is the part of a partition that a queue has. Percentages are of the partition.
 type share struct {
-	Path       string  `yarn:"path"`
-	Depth      int     `yarn:"depth"` // 0: root
-	Leaf       bool    `yarn:"leaf"`
-	Capacity   float64 `yarn:"guaranteedPercent"`
-	Maximum    float64 `yarn:"maximumPercent"`
-	UsedPart   float64 `yarn:"usedPercent"`
-	Guaranteed any     `yarn:"guaranteed"`
-	Most       any     `yarn:"maximum"`
-	Used       any     `yarn:"used"`
-	Pending    any     `yarn:"pending"`
+	Path       string        `yarn:"path"`
+	Depth      int           `yarn:"depth"` // 0: root
+	Leaf       bool          `yarn:"leaf"`
+	Capacity   float64       `yarn:"guaranteedPercent"`
+	Maximum    float64       `yarn:"maximumPercent"`
+	UsedPart   float64       `yarn:"usedPercent"`
+	Guaranteed lists.Amounts `yarn:"guaranteed"`
+	Most       lists.Amounts `yarn:"maximum"`
+	Used       lists.Amounts `yarn:"used"`
+	Pending    lists.Amounts `yarn:"pending"`
 }
 
 // attribute is an attribute with one of its values.
@@ -78,7 +80,10 @@ type attribute struct {
 	Some   []string `yarn:"host"` // the first of them
 }
 
-func (s *Service) answer(*yarnrest.Call) (yarnrest.Reply, error) {
+func (s *Service) answer(c *yarnrest.Call) (yarnrest.Reply, error) {
+	if err := table.SetFormat(c); err != nil {
+		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
+	}
 	tree, uses := s.Uses()
 	out := answer{Labelled: s.View.Labelled}
 	parts := view.PartitionsOf(s.View, tree)
@@ -96,13 +101,35 @@ func (s *Service) answer(*yarnrest.Call) (yarnrest.Reply, error) {
 		}
 		out.Partitions = append(out.Partitions, p)
 	}
+	if c.Format == yarnrest.CSV {
+		return s.csv(&out), nil
+	}
 	out.Attributes, out.More = s.attributes()
 	r := yarnrest.OK("partitions", yarnrest.Natural, out)
 	r.Versioned = true
 	return r, nil
 }
 
-func (s *Service) amount(r records.Resource) any { return lists.Amount(s.Types, r) }
+// csv is a table with a row for each partition, which has no queue, and one for each of its queues.
+func (s *Service) csv(a *answer) yarnrest.Reply {
+	t := table.New("label", "exclusive", "nodes", "activeNodes", "queue", "usedPercent", "guaranteedPercent", "maximumPercent", "usedMB", "usedVCores", "guaranteedMB", "guaranteedVCores", "maximumMB", "maximumVCores", "pendingMB", "pendingVCores")
+	for _, p := range a.Partitions {
+		queues := append([]share{{UsedPart: p.Percent, Capacity: 100, Maximum: 100, Used: p.Used, Guaranteed: p.Total, Most: p.Total}}, p.Queues...)
+		for _, q := range queues {
+			row := []string{p.Name, strconv.FormatBool(p.Exclusive), strconv.Itoa(p.Listed), strconv.Itoa(p.Active), q.Path}
+			for _, percent := range []float64{q.UsedPart, q.Capacity, q.Maximum} {
+				row = append(row, strconv.FormatFloat(percent, 'f', 3, 64))
+			}
+			for _, x := range []lists.Amounts{q.Used, q.Guaranteed, q.Most, q.Pending} {
+				row = append(row, strconv.FormatInt(x.MemoryMB, 10), strconv.FormatInt(x.VCores, 10))
+			}
+			t.Add(row...)
+		}
+	}
+	return t.Reply()
+}
+
+func (s *Service) amount(r records.Resource) lists.Amounts { return lists.Amount(s.Types, r) }
 
 // listed counts the nodes, and the hosts of which no node is known, that have a label.
 func listed(nodes []records.NodeID) (n int) {

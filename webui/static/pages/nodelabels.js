@@ -53,6 +53,7 @@ export function draw(d) {
     ], all, ''),
     labels.length === 0 && d.labelled ? el('p', { class: 'soft' }, 'There is no label yet. Add one and give it to nodes: ', el('code', {}, 'heddle rmadmin -addToClusterNodeLabels "gpu(exclusive=true)"'), ', ', el('code', {}, 'heddle rmadmin -replaceLabelsOnNode "HOST=gpu"'), '.') : null,
     all.some((p) => list(p.queue).length) ? [el('h2', {}, 'Shares of queues'), all.map(shares)] : null,
+    el('p', {}, el('a', { href: '/ws/v1/heddle/partitions?format=csv', download: 'partitions.csv' }, 'Download as CSV')),
     attributes(d),
   ];
 }
