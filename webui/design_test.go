@@ -117,32 +117,35 @@ func TestColoursAreTokens(t *testing.T) {
 	}
 }
 
-// The nodes' own pages have the tokens of these, in both themes.
-func TestNodesPagesHaveTheSameTokens(t *testing.T) {
-	b, err := os.ReadFile("../nm/rest/look/look.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, own := rootRule.FindAllStringSubmatch(string(b), -1), rootRule.FindAllStringSubmatch(stylesheet(t), -1)
-	if len(rules) != 2 {
-		t.Fatal("the nodes' stylesheet has no two themes")
-	}
-	for i := range rules {
-		want := map[string]string{}
-		for _, m := range token.FindAllStringSubmatch(own[i][1], -1) {
-			want[m[1]] = m[2]
+// The nodes' own pages and that of heddle mr's ApplicationMaster have the tokens of these, in both themes.
+func TestOtherPagesHaveTheSameTokens(t *testing.T) {
+	of := regexp.MustCompile(`\[(fill|stroke)="[^"]*"\]`) // colours of pictures, which the page replaces
+	for _, path := range []string{"../nm/rest/look/look.css", "../am/mapreduce/page.html"} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		all := token.FindAllStringSubmatch(rules[i][1], -1)
-		for _, m := range all {
-			if want[m[1]] != m[2] {
-				t.Errorf("theme %d: nodes have --%s: %s, and the cluster's pages %q", i, m[1], m[2], want[m[1]])
+		rules, own := rootRule.FindAllStringSubmatch(string(b), -1), rootRule.FindAllStringSubmatch(stylesheet(t), -1)
+		if len(rules) != 2 {
+			t.Fatalf("%s has no two themes", path)
+		}
+		for i := range rules {
+			want := map[string]string{}
+			for _, m := range token.FindAllStringSubmatch(own[i][1], -1) {
+				want[m[1]] = m[2]
+			}
+			all := token.FindAllStringSubmatch(rules[i][1], -1)
+			for _, m := range all {
+				if want[m[1]] != m[2] {
+					t.Errorf("%s, theme %d has --%s: %s, and the cluster's pages %q", path, i, m[1], m[2], want[m[1]])
+				}
+			}
+			if len(all) < 10 {
+				t.Errorf("%s, theme %d has %d tokens", path, i, len(all))
 			}
 		}
-		if len(all) < 10 {
-			t.Errorf("theme %d has %d tokens", i, len(all))
+		if got := colour.FindString(of.ReplaceAllString(rootRule.ReplaceAllString(string(b), ""), "")); got != "" {
+			t.Errorf("%s has the colour %s outside of the tokens", path, got)
 		}
-	}
-	if got := colour.FindString(rootRule.ReplaceAllString(string(b), "")); got != "" {
-		t.Errorf("the nodes' stylesheet has the colour %s outside of the tokens", got)
 	}
 }

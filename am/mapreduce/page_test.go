@@ -2,6 +2,7 @@ package mapreduce
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"heddle/am/mapreduce/job"
+	"heddle/integration/browser"
 	"heddle/am/stage"
 )
 
@@ -60,6 +62,38 @@ func TestPageOfAJob(t *testing.T) {
 	if _, text := p.page("/?from=9999999"); !strings.Contains(text, "Attempts at tasks 6 to 6 of 6") {
 		t.Errorf("far behind the end: %s", text)
 	}
+}
+
+// Readers can use the page in both themes, on a phone, too: axe-core finds nothing. That it is loaded again each few seconds is its way to follow the job without scripts.
+func TestPageIsAccessibleInBothThemes(t *testing.T) {
+	p := newPlayOf(job.Job{Name: strings.Repeat("long-", 40) + "\u202eעברית", Speculation: job.SpeculateLate, Reduces: 1, SlowStart: "1.0"}, 3, 3)
+	p.cluster.nodes = 2
+	quick, slow := p.grant("a"), p.grant("b")
+	first := p.take(t, quick)
+	p.take(t, slow)
+	p.pass(10*time.Second, quick, slow)
+	p.done(quick, first)
+	p.c.finished(t.Context(), &job.DoneReport{Worker: quick, ID: p.take(t, quick), Error: "it fails"})
+	p.pass(4*time.Second, slow)
+	_, text := p.page("/")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, text)
+	}))
+	defer web.Close()
+	tab := browser.Open(t, 1000, 700)
+	tab.Go(web.URL)
+	tab.Until(`document.querySelector("svg") && document.querySelector("pre")`)
+	for _, v := range tab.Violations("meta-refresh") {
+		t.Error(v)
+	}
+	for theme, paper := range map[string]string{"light": "rgb(251, 250, 246)", "dark": "rgb(21, 26, 26)"} {
+		tab.Theme(theme)
+		tab.Until(`getComputedStyle(document.body).backgroundColor === "` + paper + `" && getComputedStyle(document.querySelector("svg text")).fill === getComputedStyle(document.body).color`)
+	}
+	tab.Size(360, 700)
+	tab.Until(`document.documentElement.scrollWidth <= innerWidth`)
+	tab.Go("about:blank")
 }
 
 // A page is of bounded size, however many tasks there are.

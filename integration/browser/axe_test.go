@@ -2,7 +2,6 @@ package browser
 
 import (
 	"crypto/sha256"
-	_ "embed"
 	"fmt"
 	"testing"
 
@@ -10,13 +9,6 @@ import (
 	"heddle/integration/minicluster"
 	"heddle/rm"
 )
-
-// axe is axe-core 4.10.3 as npm has it (axe.min.js; Mozilla Public License 2.0).
-//
-//go:embed testdata/axe.min.js
-var axe string
-
-const axeSum = "880970c081707360e64f34cea25ff91892f5bc95675b0776925b9709dd8a68bb"
 
 // Readers who use a keyboard, a screen reader or strong contrast can use every page, in both themes: axe-core finds nothing wrong. The script says what it checks:
 // names of controls, contrast, headings, tables, order.
