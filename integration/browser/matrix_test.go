@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"heddle/integration/minicluster"
 	"heddle/rm"
 	"heddle/rm/leader"
+	"heddle/rm/leader/nodelabels"
 	"heddle/yarn/records"
 )
 
@@ -22,18 +24,28 @@ func TestPagesWithNothingAndWithMuchOnThem(t *testing.T) {
 	if os.Getenv("HEDDLE_TEST_FULL") == "" {
 		t.Skip("HEDDLE_TEST_FULL=1 runs it, as it takes minutes")
 	}
-	c := minicluster.Start(t, 1, map[string]string{"yarn.node-labels.enabled": "true"})
+	const queues = "yarn.scheduler.capacity.root."
+	c := minicluster.Start(t, 1, map[string]string{
+		"yarn.node-labels.enabled": "true", queues + "queues": "default," + longName + "," + oddQueue, queues + "default.capacity": "40", queues + longName + ".capacity": "30", queues + oddQueue + ".capacity": "30",
+		queues + "accessible-node-labels." + longName + ".capacity": "100", queues + longName + ".accessible-node-labels." + longName + ".capacity": "80", queues + oddQueue + ".accessible-node-labels." + longName + ".capacity": "20",
+	})
+	if err := c.RM(0).Leader().Labels().Add([]nodelabels.Label{{Name: longName, Exclusive: true}, {Name: "a-b_9"}}); err != nil {
+		t.Fatal(err)
+	}
 	at := "http://" + c.Conf.Text(rm.WebAddress)
 	_, apps := alice(t, c)
 	tab := Open(t, 1400, 1000)
 	have := 0
 	for _, n := range []int{0, 1, 10, 10_000} {
 		register(t, c, have, n)
+		label(t, c, have, n)
 		have = n
 		if n == 1 {
 			submit(t, apps, client.Submission{Name: hostile, Unmanaged: true})
+			submit(t, apps, client.Submission{Name: hostile, Unmanaged: true, Queue: oddQueue})
 		}
-		for name, path := range map[string]string{"labels": "/cluster/nodelabels", "queue": "/cluster/queue/root.default", "user": "/cluster/user/alice", "nodes": "/cluster/nodes", "node": "/cluster/node/" + hostOf(0) + ":45454"} {
+		for name, path := range map[string]string{"labels": "/cluster/nodelabels", "queue": "/cluster/queue/root.default", "queue-long": "/cluster/queue/root." + longName, "queue-odd": "/cluster/queue/" + url.PathEscape("root."+oddQueue), "queues": "/cluster/scheduler", "apps": "/cluster/apps", "waiting": "/cluster/waiting",
+			"map": "/cluster/nodes/map", "nodes-long": "/cluster/nodes?label=" + longName, "user": "/cluster/user/alice", "nodes": "/cluster/nodes", "node": "/cluster/node/" + hostOf(0) + ":45454"} {
 			if n == 0 && name == "node" {
 				continue
 			}
@@ -48,6 +60,33 @@ func TestPagesWithNothingAndWithMuchOnThem(t *testing.T) {
 	tab.Until(`document.querySelector("#state.lost")?.textContent.includes("no ResourceManager answers") && document.querySelector("tbody tr")`)
 	accessible(t, tab, "without a leader")
 	picture(t, tab, "labels-lost")
+}
+
+// longName is a name of 200 characters, and oddQueue one of a queue from right to left and with markup; labels have letters, digits, - and _ only.
+var (
+	longName = strings.Repeat("Long-name_", 20)
+	oddQueue = "עברית<b>&'\"%2F\u202exyz"
+)
+
+// label gives each second node the long label, and every tenth one the other.
+func label(t *testing.T, c *minicluster.Cluster, from, to int) {
+	t.Helper()
+	var all []nodelabels.Mapping
+	for i := from; i < to; i++ {
+		name := map[bool]string{true: longName}[i%2 == 0]
+		if i%10 == 9 {
+			name = "a-b_9"
+		}
+		if name != "" {
+			all = append(all, nodelabels.Mapping{Node: records.NodeID{Host: hostOf(i), Port: 45454}, Labels: []string{name}})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	if err := c.RM(0).Leader().Labels().Replace(all, false); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // hostOf is the host of a simulated node, which has a long name.

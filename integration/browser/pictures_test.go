@@ -3,17 +3,25 @@ package browser
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"heddle/am/client"
+	"heddle/integration/hadooplab"
 	"heddle/integration/load"
 	"heddle/integration/minicluster"
+	"heddle/internal/ports"
 	"heddle/rm"
+	"heddle/rm/leader/nodelabels"
 	"heddle/yarn/records"
 )
 
@@ -28,6 +36,8 @@ var pictures = []struct {
 	{"waiting", "/cluster/waiting", "light", 500, `document.querySelector("table tbody tr")`},
 	{"queues", "/cluster/scheduler", "light", 800, `document.body.textContent.includes("root.adhoc")`},
 	{"nodes", "/cluster/nodes/map", "light", 500, `document.querySelector("#nodes-map canvas")?.height > 20`},
+	{"labels", "/cluster/nodelabels", "light", 800, `document.querySelector("#shares-gpu tbody tr")`},
+	{"node", "/cluster/node/NODE", "light", 1200, `document.querySelector("#ran canvas")?.height > 20 && document.querySelector("dl") && document.body.textContent.includes("Pressure")`},
 }
 
 // TestPictures draws the pictures of the documents from a cluster under load, so that they can't be old: make screenshots sets HEDDLE_PICTURES to their folder, and
@@ -39,9 +49,15 @@ func TestPictures(t *testing.T) {
 	}
 	const queues = "yarn.scheduler.capacity.root."
 	c := minicluster.Start(t, 1, map[string]string{
-		queues + "queues": "prod,dev,adhoc", queues + "prod.capacity": "50", queues + "dev.capacity": "30", queues + "adhoc.capacity": "20", queues + "adhoc.maximum-capacity": "40",
+		queues + "queues": "prod,dev,adhoc,train", queues + "prod.capacity": "50", queues + "dev.capacity": "30", queues + "adhoc.capacity": "20", queues + "adhoc.maximum-capacity": "40",
 		queues + "prod.user-limit-factor": "4", queues + "dev.user-limit-factor": "4", queues + "adhoc.user-limit-factor": "4",
+		"yarn.node-labels.enabled": "true", queues + "accessible-node-labels.gpu.capacity": "100", queues + "prod.accessible-node-labels": "gpu", queues + "prod.accessible-node-labels.gpu.capacity": "30",
+		queues + "train.accessible-node-labels": "gpu", queues + "train.accessible-node-labels.gpu.capacity": "70", queues + "train.default-node-label-expression": "gpu", queues + "train.capacity": "0", queues + "train.user-limit-factor": "4",
 	})
+	node := ""
+	if folder != "" {
+		node = pictureNode(t, c)
+	}
 	ctx, end := context.WithCancel(t.Context())
 	var loads sync.WaitGroup
 	defer loads.Wait()
@@ -73,6 +89,10 @@ func TestPictures(t *testing.T) {
 	within(ctx, lasts)
 	tab := Open(t, 1400, 900)
 	for _, p := range pictures {
+		if (p.name == "node" || p.name == "labels") && node == "" {
+			continue
+		}
+		p.path = strings.Replace(p.path, "NODE", node, 1)
 		tab.Theme(p.theme)
 		tab.Size(1400, p.height)
 		tab.Go("http://" + c.Conf.Text(rm.WebAddress) + p.path)
@@ -92,6 +112,51 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// pictureNode starts a NodeManager that is a process, with the label gpu, and an application whose commands come and go on it. It returns the node's id.
+func pictureNode(t *testing.T, c *minicluster.Cluster) string {
+	t.Helper()
+	binary, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	dir, at := t.TempDir(), ports.Loopback(t, 3)
+	run := func(args ...string) {
+		t.Helper()
+		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
+			args = append(args, "-D", key+"="+c.Conf.Text(key))
+		}
+		cmd := exec.Command(binary, args...)
+		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+dir, "HADOOP_USER_NAME=carl")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var input strings.Builder
+		for i := range 500 {
+			fmt.Fprintln(&input, 4+i*7%23)
+		}
+		cmd.Stdin = strings.NewReader(input.String())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+			_ = cmd.Wait()
+		})
+	}
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte("<configuration/>"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	labels := c.RM(0).Leader().Labels()
+	if err := errors.Join(labels.Add([]nodelabels.Label{{Name: "gpu"}}), labels.Replace([]nodelabels.Mapping{{Node: records.NodeID{Host: "127.0.0.1"}, Labels: []string{"gpu"}}}, false)); err != nil {
+		t.Fatal(err)
+	}
+	run("nm", "-D", "yarn.nodemanager.address="+at[0], "-D", "yarn.nodemanager.localizer.address="+at[1], "-D", "yarn.nodemanager.webapp.address="+at[2], "-D", "yarn.nodemanager.local-dirs="+dir+"/local",
+		"-D", "yarn.nodemanager.log-dirs="+dir+"/log", "-D", "heddle.state.dir="+dir+"/state", "-D", "hadoop.tmp.dir="+dir+"/tmp", "-D", "heddle.container.run-as-root=true",
+		"-D", "yarn.nodemanager.resource.memory-mb=8192", "-D", "yarn.nodemanager.resource.cpu-vcores=8", "-D", "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=99.5")
+	c.Until("the node has joined", func() bool { return strings.Contains(ask(t, "http://"+c.Conf.Text(rm.WebAddress)+"/ws/v1/heddle/nodes"), at[0]) })
+	run("xargs", "--queue", "train", "--memory", "1024", "-P", "6", "-I{}", "sleep", "{}")
+	return at[0]
 }
 
 // within waits for a while, and reports whether the context still holds.
