@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"heddle/am/mapreduce/job"
-	"heddle/integration/browser"
 	"heddle/am/stage"
+	"heddle/integration/browser"
 )
 
 func (p *play) page(path string) (int, string) {

@@ -44,8 +44,10 @@ func TestPagesWithNothingAndWithMuchOnThem(t *testing.T) {
 			submit(t, apps, client.Submission{Name: hostile, Unmanaged: true})
 			submit(t, apps, client.Submission{Name: hostile, Unmanaged: true, Queue: oddQueue})
 		}
-		for name, path := range map[string]string{"labels": "/cluster/nodelabels", "queue": "/cluster/queue/root.default", "queue-long": "/cluster/queue/root." + longName, "queue-odd": "/cluster/queue/" + url.PathEscape("root."+oddQueue), "queues": "/cluster/scheduler", "apps": "/cluster/apps", "waiting": "/cluster/waiting",
-			"map": "/cluster/nodes/map", "nodes-long": "/cluster/nodes?label=" + longName, "user": "/cluster/user/alice", "nodes": "/cluster/nodes", "node": "/cluster/node/" + hostOf(0) + ":45454"} {
+		for name, path := range map[string]string{
+			"labels": "/cluster/nodelabels", "queue": "/cluster/queue/root.default", "queue-long": "/cluster/queue/root." + longName, "queue-odd": "/cluster/queue/" + url.PathEscape("root."+oddQueue), "queues": "/cluster/scheduler", "apps": "/cluster/apps", "waiting": "/cluster/waiting",
+			"map": "/cluster/nodes/map", "nodes-long": "/cluster/nodes?label=" + longName, "user": "/cluster/user/alice", "nodes": "/cluster/nodes", "node": "/cluster/node/" + hostOf(0) + ":45454",
+		} {
 			if n == 0 && name == "node" {
 				continue
 			}

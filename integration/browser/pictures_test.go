@@ -154,7 +154,9 @@ func pictureNode(t *testing.T, c *minicluster.Cluster) string {
 	run("nm", "-D", "yarn.nodemanager.address="+at[0], "-D", "yarn.nodemanager.localizer.address="+at[1], "-D", "yarn.nodemanager.webapp.address="+at[2], "-D", "yarn.nodemanager.local-dirs="+dir+"/local",
 		"-D", "yarn.nodemanager.log-dirs="+dir+"/log", "-D", "heddle.state.dir="+dir+"/state", "-D", "hadoop.tmp.dir="+dir+"/tmp", "-D", "heddle.container.run-as-root=true",
 		"-D", "yarn.nodemanager.resource.memory-mb=8192", "-D", "yarn.nodemanager.resource.cpu-vcores=8", "-D", "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=99.5")
-	c.Until("the node has joined", func() bool { return strings.Contains(ask(t, "http://"+c.Conf.Text(rm.WebAddress)+"/ws/v1/heddle/nodes"), at[0]) })
+	c.Until("the node has joined", func() bool {
+		return strings.Contains(ask(t, "http://"+c.Conf.Text(rm.WebAddress)+"/ws/v1/heddle/nodes"), at[0])
+	})
 	run("xargs", "--queue", "train", "--memory", "1024", "-P", "6", "-I{}", "sleep", "{}")
 	return at[0]
 }
