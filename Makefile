@@ -83,8 +83,8 @@ prerequisites: virtual-machines
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends slapd >/dev/null; }
 	@command -v crun >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends crun >/dev/null; }
-	@command -v docker-registry >/dev/null && command -v unsquashfs >/dev/null || \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends docker-registry squashfs-tools >/dev/null; }
+	@command -v docker-registry >/dev/null && command -v sqfs2tar >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends docker-registry squashfs-tools-ng >/dev/null; }
 
 # FAULTS=100 strikes less often, SEED=7 FROM=120 plays again what a campaign with that seed did from its 120th fault on.
 campaign: build virtual-machines

@@ -1,5 +1,7 @@
 package conf
 
+const runcPackage = "org.apache.hadoop.yarn.server.nodemanager.containermanager.linux.runtime.runc."
+
 // imageKeys are those about containers in images. YARN's of docker and runc are alike.
 func imageKeys() []Key {
 	const rt, ours = "yarn.nodemanager.runtime.linux.", "heddle.nodemanager.images."
@@ -18,6 +20,14 @@ func imageKeys() []Key {
 		text(rt+"docker.default-container-network", "host", "network of containers in images that name none"),
 		list(rt+"docker.default-tmpfs-mounts", "", "where every container in an image gets an empty folder in memory"),
 		text(rt+"runc.seccomp-profile", "", "file with a seccomp profile for containers of runtime runc, in the format of the OCI runtime specification"),
+		class(rt+"runc.image-tag-to-manifest-plugin", runcPackage+"ImageTagToManifestPlugin", "how the manifest of a tag is found: by files", runcPackage+"ImageTagToManifestPlugin"),
+		class(rt+"runc.manifest-to-resources-plugin", runcPackage+"HdfsManifestToResourcesPlugin", "how the layers of a manifest are found: by their digests", runcPackage+"HdfsManifestToResourcesPlugin"),
+		text(rt+"runc.image-toplevel-dir", "/runc-root", "where images of runtime runc are, as a URI: manifests/DIGEST, config/DIGEST and layers/DIGEST.sqsh below it"),
+		text(rt+"runc.image-tag-to-manifest-plugin.hdfs-hash-file", "/runc-root/image-tag-to-hash", "file that says which tag has which manifest below image-toplevel-dir, as a URI"),
+		path(rt+"runc.image-tag-to-manifest-plugin.local-hash-file", "", "file on the node that says the same, and goes before hdfs-hash-file"),
+		integer(rt+"runc.image-tag-to-manifest-plugin.cache-refresh-interval-secs", "60", "after how many seconds files of tags are looked at again").min(0).max(1 << 30),
+		integer(rt+"runc.image-tag-to-manifest-plugin.num-manifests-to-cache", "10", "images of runtime runc that a node remembers").min(0).max(10000),
+		integer(rt+"runc.hdfs-manifest-to-resources-plugin.stat-cache-timeout-interval-secs", "360", "after how many seconds a remembered image's layers are looked at again").min(0).max(1 << 30),
 		boolean(rt+"docker.image-update", "false", "ask the registry before each start which image has the name now; false: the one that was pulled first is used as long as its layers are here"),
 		boolean(rt+"docker.privileged-containers.allowed", "false", "allow privileged containers, which Heddle always refuses").later(),
 		boolean(rt+"runc.privileged-containers.allowed", "false", "allow privileged containers, which Heddle always refuses").later(),

@@ -23,8 +23,7 @@ var packages = map[string]string{
 	"kinit":              "krb5-user",
 	"slapd":              "slapd",
 	"slapadd":            "slapd",
-	"unsquashfs":         "squashfs-tools",
-	"mksquashfs":         "squashfs-tools",
+	"tar2sqfs":           "squashfs-tools-ng",
 }
 
 // Program returns the path of a program. Without the program the test fails, and says how to install it.

@@ -1,11 +1,13 @@
 package container
 
 import (
+	"archive/tar"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,8 +18,10 @@ import (
 	"heddle/nm/image"
 	"heddle/nm/image/layer"
 	wanted "heddle/nm/image/request"
+	"heddle/nm/image/runc"
 	"heddle/nm/image/store"
 	"heddle/nm/launch"
+	"heddle/nm/localizer"
 	"heddle/nm/proc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -58,6 +62,9 @@ func newImageLab(t testing.TB, tweak ...func(*image.Config)) *lab {
 	i.Gzip = true
 	i.Archive(t, l.dir+"/images/team/archive/1.tar", "1")
 	i.Saved(t, l.dir+"/images/team/saved/1.tar", "team/saved:1")
+	squashed := i
+	squashed.Layers = []imagetest.Layer{i.Layers[0], i.Layers[1], imagetest.Tar(t, imagetest.Entry{Header: tar.Header{Name: "gone", Typeflag: tar.TypeChar, Mode: 0o600}})}
+	squashed.Squashed(t, l.dir+"/runc-root", "team/squashed:1")
 	section := wanted.Section{
 		"module.enabled": "true", "trusted.registries": "team", "allowed.networks": "host,none", "allowed.capabilities": "CHOWN,KILL",
 		"allowed.ro-mounts": l.dir + "/shared",
@@ -68,7 +75,9 @@ func newImageLab(t testing.TB, tweak ...func(*image.Config)) *lab {
 			wanted.Docker: {Networks: []string{"host", "none", "bridge"}, Network: "host", Capabilities: []string{"CHOWN", "MKNOD"}, Section: section},
 			wanted.Runc:   {Networks: []string{"host"}, Network: "host", Section: section},
 		}},
-		Store: store.Config{Dir: l.dir + "/layers", MaxBytes: 1 << 30, Image: layer.Limits{Bytes: 1 << 30, Entries: 10000}},
+		Runc:   &runc.Config{Top: "file://" + l.dir + "/runc-root", Tags: "file://" + l.dir + "/runc-root/image-tag-to-hash", Stat: time.Hour, Images: 10},
+		Source: localizer.Sources{"file": localizer.LocalFiles{}},
+		Store:  store.Config{Dir: l.dir + "/layers", MaxBytes: 1 << 30, Image: layer.Limits{Bytes: 1 << 30, Entries: 10000}},
 	}
 	for _, f := range tweak {
 		f(&cfg)
@@ -130,6 +139,7 @@ func TestImages(t *testing.T) {
 	l := newImageLab(t)
 	for name, f := range map[string]func(*testing.T, *lab){
 		"retry": retryInTheSameRoot, "three users": runThreeUsers, "entry point": runEntryPoint, "life": liveAndDie, "between lives": endBetweenLives, "tricks": refuseTricks,
+		"squashed": runSquashed,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, l) })
 	}
@@ -157,8 +167,8 @@ func runThreeUsers(t *testing.T, l *lab) {
 			t.Errorf("%s: exit code %d: %s; %s", name, s.ExitCode, out, s.Diagnostics)
 		}
 	}
-	if layers, err := os.ReadDir(l.dir + "/layers/layers"); err != nil || len(layers) != 3 {
-		t.Errorf("%d layers, %v: want 3, which all share", len(layers), err)
+	if layers, err := os.ReadDir(l.dir + "/layers/layers"); err != nil || len(layers) != 3 && len(layers) != 6 {
+		t.Errorf("%d layers, %v: want 3, which all share, and perhaps the 3 of the squashed image", len(layers), err)
 	}
 	if holders, err := os.ReadDir(l.dir + "/layers/holders"); err != nil || len(holders) > 0 {
 		t.Errorf("layers are held by %v, %v", holders, err)
@@ -289,6 +299,23 @@ func refuseTricks(t *testing.T, l *lab) {
 	env := map[string]string{launch.RuntimeType: "runc", "YARN_CONTAINER_RUNTIME_RUNC_IMAGE": "team/saved:1"}
 	if s := waitDone(t, l.run(job{id: containerID(7, 99), env: env, command: "exit 4"})); s.ExitCode != 4 {
 		t.Errorf("runc: exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
+}
+
+// An image in the layout of Hadoop's runC runtime runs, for containers of runtime runc alone. Its layers are unpacked once.
+func runSquashed(t *testing.T, l *lab) {
+	env := map[string]string{launch.RuntimeType: "runc", "YARN_CONTAINER_RUNTIME_RUNC_IMAGE": "team/squashed:1"}
+	for n := range int64(2) {
+		s := waitDone(t, l.run(job{id: containerID(10, n+1), env: env, command: "(cat /from-image; id -u; ls / | cat) > <LOG_DIR>/stdout; exit 4"}))
+		if s.ExitCode != 4 {
+			t.Errorf("exit code %d; %s", s.ExitCode, s.Diagnostics)
+		} else if out := logOf(t, s, "stdout"); !strings.HasPrefix(out, "hello20") || strings.Contains(out, "gone") {
+			t.Errorf("%q", out)
+		}
+	}
+	s := waitDone(t, l.run(job{id: containerID(10, 3), env: asksFor("team/squashed:1"), command: "exit 4"}))
+	if s.ExitCode != -1 || !strings.Contains(s.Diagnostics, "no such image") {
+		t.Errorf("runtime docker: exit code %d; %s", s.ExitCode, s.Diagnostics)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"heddle/nm/image/bundle"
 	"heddle/nm/image/registry"
 	"heddle/nm/image/request"
+	"heddle/nm/image/runc"
 	"heddle/nm/image/store"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -21,6 +22,7 @@ type Config struct {
 	Dirs     []string         // where images are: heddle.nodemanager.images.dirs
 	Runtime  string           // the OCI runtime's program: heddle.nodemanager.images.runtime
 	Registry *registry.Config // where images are pulled from; nil: nowhere
+	Runc     *runc.Config     // where images of runtime runc are; nil: nowhere
 	Store    store.Config
 	Seccomp  map[string]any // profile by kind
 	// Source reads files that users and administrators name by URI.

@@ -4,22 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
 
-	"heddle/internal/bounded"
+	"heddle/nm/image/files"
 	"heddle/nm/image/oci"
 	"heddle/nm/image/registry"
+	"heddle/nm/image/request"
 	"heddle/nm/localizer"
 )
 
 // unpacked finds an image, in a folder or else in a registry, and has its layers unpacked until Release.
 func (r *Runner) unpacked(ctx context.Context, s Start) (config oci.Config, layers []string, err error) {
-	name := s.Request.Image
 	fail := func(err error) (oci.Config, []string, error) {
-		return oci.Config{}, nil, fmt.Errorf("image %s: %w", name, err)
+		return oci.Config{}, nil, fmt.Errorf("image %s: %w", s.Request.Image, err)
 	}
-	found, err := oci.Find(r.cfg.Dirs, name)
+	found, err := r.inFolders(ctx, s)
 	if err == nil {
 		defer found.Close()
 		if layers, err = r.store.Hold(ctx, s.ID, found.Layers); err != nil {
@@ -30,14 +28,7 @@ func (r *Runner) unpacked(ctx context.Context, s Start) (config oci.Config, laye
 	if !errors.Is(err, oci.ErrNotFound) || r.registry == nil {
 		return oci.Config{}, nil, err
 	}
-	logins, e := r.logins(ctx, s)
-	if e != nil {
-		return fail(e)
-	}
-	pulled, layers, e := r.pull(ctx, s, logins, s.Request.Fresh && name.Digest == "")
-	if e != nil && pulled.Noted && ctx.Err() == nil { // the registry has another by that name now, and no longer these layers
-		pulled, layers, e = r.pull(ctx, s, logins, true)
-	}
+	pulled, layers, e := r.pulled(ctx, s)
 	switch {
 	case errors.Is(e, oci.ErrNotFound) && len(r.cfg.Dirs) > 0:
 		return oci.Config{}, nil, fmt.Errorf("%w; nor in a registry: %w", err, e)
@@ -45,6 +36,35 @@ func (r *Runner) unpacked(ctx context.Context, s Start) (config oci.Config, laye
 		return fail(e)
 	}
 	return pulled.Config, layers, nil
+}
+
+// inFolders finds an image in a folder: of images, or of Hadoop's for its runtime runc. oci.ErrNotFound: none has it.
+func (r *Runner) inFolders(ctx context.Context, s Start) (*oci.Image, error) {
+	found, err := oci.Find(r.cfg.Dirs, s.Request.Image)
+	if !errors.Is(err, oci.ErrNotFound) || r.runc == nil || s.Request.Kind != request.Runc {
+		return found, err
+	}
+	found, e := r.runc.Find(ctx, s.Request.Text, s.By)
+	switch {
+	case errors.Is(e, oci.ErrNotFound) && len(r.cfg.Dirs) > 0:
+		return nil, fmt.Errorf("%w; nor in %s: %w", err, r.cfg.Runc.Top, e)
+	case e != nil:
+		return nil, fmt.Errorf("image %s: %w", s.Request.Text, e)
+	}
+	return found, nil
+}
+
+// pulled pulls an image from a registry.
+func (r *Runner) pulled(ctx context.Context, s Start) (registry.Found, []string, error) {
+	logins, err := r.logins(ctx, s)
+	if err != nil {
+		return registry.Found{}, nil, err
+	}
+	found, layers, err := r.pull(ctx, s, logins, s.Request.Fresh && s.Request.Image.Digest == "")
+	if err != nil && found.Noted && ctx.Err() == nil { // the registry has another by that name now, and no longer these layers
+		return r.pull(ctx, s, logins, true)
+	}
+	return found, layers, err
 }
 
 func (r *Runner) pull(ctx context.Context, s Start, logins registry.Logins, fresh bool) (registry.Found, []string, error) {
@@ -73,42 +93,13 @@ func (r *Runner) logins(ctx context.Context, s Start) (registry.Logins, error) {
 }
 
 func (r *Runner) readLogins(ctx context.Context, by localizer.Reader, uri string) (registry.Logins, error) {
-	at, err := locate(uri)
-	if err != nil || r.cfg.Source == nil {
-		return registry.Logins{}, errors.Join(err, errors.New("it can't be read"))
-	}
-	in, err := r.cfg.Source.Open(ctx, by, at)
+	at, err := files.Locate(uri)
 	if err != nil {
 		return registry.Logins{}, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = in.Close() })()
-	defer in.Close()
-	text, err := bounded.ReadAll(in, registry.MaxConfig)
+	text, err := files.ReadFile(ctx, r.cfg.Source, by, at, registry.MaxConfig)
 	if err != nil {
 		return registry.Logins{}, err
 	}
 	return registry.ParseConfig(text)
-}
-
-// locate reads a URI. One without a scheme is on the default file system.
-func locate(uri string) (at localizer.Location, err error) {
-	u, err := url.Parse(uri)
-	if err != nil {
-		return at, err
-	}
-	at = localizer.Location{Scheme: u.Scheme, Host: u.Hostname(), Path: u.Path}
-	if u.User != nil {
-		at.UserInfo = u.User.Username()
-	}
-	if port := u.Port(); port != "" {
-		n, err := strconv.ParseInt(port, 10, 32)
-		if err != nil {
-			return at, err
-		}
-		at.Port = int32(n)
-	}
-	if at.Path == "" || at.Path[0] != '/' {
-		return at, errors.New("it is no absolute path")
-	}
-	return at, nil
 }

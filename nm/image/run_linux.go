@@ -16,6 +16,7 @@ import (
 	"heddle/nm/image/bundle"
 	"heddle/nm/image/registry"
 	"heddle/nm/image/request"
+	"heddle/nm/image/runc"
 	"heddle/nm/image/store"
 	"heddle/nm/launch"
 )
@@ -25,6 +26,7 @@ type Runner struct {
 	cfg      Config
 	store    *store.Store
 	registry *registry.Client // nil: no image is pulled
+	runc     *runc.Finder     // nil: there is no folder of Hadoop's
 	runtime  string
 }
 
@@ -48,6 +50,14 @@ func New(cfg Config) (*Runner, error) {
 		if r.registry, err = registry.New(from); err != nil {
 			r.store.Close()
 			return nil, fmt.Errorf("names of images (heddle.nodemanager.images.store): %w", err)
+		}
+	}
+	if cfg.Runc != nil {
+		from := *cfg.Runc
+		from.Source, from.Log = cfg.Source, cfg.Store.Log
+		if r.runc, err = runc.New(from); err != nil {
+			r.store.Close()
+			return nil, fmt.Errorf("yarn.nodemanager.runtime.linux.%w", err)
 		}
 	}
 	return r, nil

@@ -127,7 +127,7 @@ func decompress(in *bufio.Reader) (io.ReadCloser, error) {
 		}
 		return z.IOReadCloser(), nil
 	case bytes.Equal(magic, []byte("hsqs")):
-		return nil, errors.New("the layer is a squashfs file, and can't be unpacked: copy the image with layers that are tar archives")
+		return nil, errors.New("the layer is a squashfs file: only images of runc.image-toplevel-dir may have such layers")
 	}
 	return io.NopCloser(in), nil
 }
@@ -138,6 +138,8 @@ type unpacking struct {
 	most Limits
 	size Size
 	ours map[string]bool // folders that are there
+
+	signs bool // overlayfs's own signs of removed files count
 }
 
 func (u *unpacking) all(in *tar.Reader) error {
@@ -212,7 +214,7 @@ func (u *unpacking) entry(h *tar.Header, in io.Reader) error {
 	if err := u.parents(path.Clean(dir)); err != nil {
 		return err
 	}
-	if strings.HasPrefix(base, whiteout) {
+	if strings.HasPrefix(base, whiteout) && !u.signs {
 		return u.remove(path.Clean(dir), base)
 	}
 	return u.write(name, h, in)
@@ -242,6 +244,12 @@ func (u *unpacking) parents(dir string) error {
 	return err
 }
 
+// opaqueAttr is the extended attribute of a folder that hides what lower layers have in it.
+const opaqueAttr = "trusted.overlay.opaque"
+
+// split returns the folder and the name of an entry.
+func split(name string) (dir, base string) { return path.Dir(name), path.Base(name) }
+
 // remove makes what removes files of lower layers.
 func (u *unpacking) remove(dir, base string) error {
 	removed := strings.TrimPrefix(base, whiteout)
@@ -255,7 +263,7 @@ func (u *unpacking) remove(dir, base string) error {
 	defer at.Close()
 	switch {
 	case base == opaque:
-		return unix.Fsetxattr(int(at.Fd()), "trusted.overlay.opaque", []byte("y"), 0)
+		return unix.Fsetxattr(int(at.Fd()), opaqueAttr, []byte("y"), 0)
 	case strings.HasPrefix(base, internal):
 		return nil
 	}
@@ -284,6 +292,8 @@ func (u *unpacking) write(name string, h *tar.Header, in io.Reader) error {
 	switch h.Typeflag {
 	case tar.TypeDir:
 		return u.folder(name, h)
+	case tar.TypeChar:
+		return u.sign(name, h)
 	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeSymlink, tar.TypeLink:
 	default: // devices and pipes: containers get their own
 		return nil
@@ -325,6 +335,11 @@ func (u *unpacking) folder(name string, h *tar.Header) error {
 		return err
 	}
 	defer at.Close()
+	if u.hides(h) {
+		if err := unix.Fsetxattr(int(at.Fd()), opaqueAttr, []byte("y"), 0); err != nil {
+			return err
+		}
+	}
 	return own(at, h)
 }
 

@@ -42,6 +42,8 @@ type Layer struct {
 	// Fetch copies what Open would return from another machine, beginning at that byte; nil: it is here. It fails rather than wait for a silent server.
 	Fetch func(ctx context.Context, to io.Writer, from int64) error
 	Size  int64 // bytes that Fetch copies in all
+	// Squashfs says that it comes as a squashfs file. Digest and DiffID tell it apart from others then, and are digests of none of its bytes.
+	Squashfs bool
 }
 
 // Config says how an image is run.

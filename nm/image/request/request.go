@@ -92,7 +92,8 @@ type Mount struct {
 type Request struct {
 	Kind         string
 	Image        oci.Name
-	EntryPoint   bool // the image's entry point is run, not the launch script
+	Text         string // the image's name as it was asked for
+	EntryPoint   bool   // the image's entry point is run, not the launch script
 	Network      string
 	Hostname     string // "": the machine's
 	Mounts       []Mount
@@ -158,6 +159,7 @@ func (t Terms) image(r *Request, env map[string]string) (err error) {
 	if name == "" {
 		return fmt.Errorf("%s not set", variable)
 	}
+	r.Text = name
 	if r.Image, err = oci.ParseName(name); err != nil {
 		return err
 	}

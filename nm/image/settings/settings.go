@@ -4,9 +4,11 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"heddle/conf"
 	"heddle/internal/bounded"
@@ -14,6 +16,7 @@ import (
 	"heddle/nm/image"
 	"heddle/nm/image/layer"
 	"heddle/nm/image/request"
+	"heddle/nm/image/runc"
 	"heddle/nm/image/store"
 )
 
@@ -46,7 +49,15 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 	if cfg.Registry, err = registries(c); err != nil {
 		return nil, "", err
 	}
-	if len(cfg.Dirs) == 0 && cfg.Registry == nil {
+	if cfg.Runc, err = hadoops(c, cfg); err != nil {
+		return nil, "", err
+	}
+	if cfg.Runc != nil && len(cfg.Dirs) == 0 && cfg.Registry == nil {
+		if _, err := exec.LookPath(cfg.Runtime); err != nil {
+			return nil, "Containers that ask for images are refused: this machine has no " + cfg.Runtime + " (" + prefix + "runtime)", nil
+		}
+	}
+	if len(cfg.Dirs) == 0 && cfg.Registry == nil && cfg.Runc == nil {
 		return nil, "Containers that ask for images are refused: yarn.nodemanager.runtime.linux.allowed-runtimes admits them, and neither " + prefix + "dirs nor " + prefix +
 			"registries names a place that has any", nil
 	}
@@ -56,6 +67,26 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 		}
 	}
 	return cfg, "", seccomp(c, cfg)
+}
+
+// hadoops returns where images of runtime runc are; nil if it isn't allowed.
+func hadoops(c *conf.Config, cfg *image.Config) (*runc.Config, error) {
+	if _, ok := cfg.Settings.Kinds[request.Runc]; !ok {
+		return nil, nil
+	}
+	const prefix = "yarn.nodemanager.runtime.linux.runc."
+	for key, class := range map[string]string{prefix + "image-tag-to-manifest-plugin": "ImageTagToManifestPlugin", prefix + "manifest-to-resources-plugin": "HdfsManifestToResourcesPlugin"} {
+		if name := c.Text(key); !strings.HasSuffix(name, ".runc."+class) {
+			return nil, fmt.Errorf("%s = %s: Heddle has only what YARN's %s does", key, name, class)
+		}
+	}
+	const tags = prefix + "image-tag-to-manifest-plugin."
+	seconds := func(key string) time.Duration { return time.Duration(c.Int(key)) * time.Second }
+	return &runc.Config{
+		Top: c.Text(prefix + "image-toplevel-dir"), Tags: c.Text(tags + "hdfs-hash-file"), LocalTags: c.Text(tags + "local-hash-file"),
+		Refresh: seconds(tags + "cache-refresh-interval-secs"), Images: c.Int(tags + "num-manifests-to-cache"),
+		Stat: seconds(prefix + "hdfs-manifest-to-resources-plugin.stat-cache-timeout-interval-secs"),
+	}, nil
 }
 
 func terms(c *conf.Config, kind string, section request.Section) request.Terms {

@@ -37,6 +37,7 @@ func TestImagesOfAConfiguration(t *testing.T) {
 		"logins for all":          {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-logins": file(t, 0o644, `{"auths":{}}`)}, "chmod 600"},
 		"no logins":               {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-logins": file(t, 0o600, `secret`)}, "registry-logins"},
 		"no authorities":          {map[string]string{runtimes + "allowed-runtimes": "docker", ours + "registries": "r", ours + "registry-ca": file(t, 0o644, `x`)}, "registry-ca"},
+		"a plug-in":               {map[string]string{runtimes + "allowed-runtimes": "runc", runtimes + "runc.image-tag-to-manifest-plugin": "com.example.Plugin"}, "com.example.Plugin"},
 		"others' images":          {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": open(t)}, "images.dirs"},
 	} {
 		cfg, note, err := settings.Of(conftest.With(t, c.keys), sections, dir+"/state")

@@ -332,12 +332,7 @@ func (s *Store) unpack(ctx context.Context, l oci.Layer, left layer.Limits) (siz
 		return size, err
 	}
 	left.Bytes = min(left.Bytes, room)
-	in, err := l.Open()
-	if err != nil {
-		return size, err
-	}
-	defer in.Close()
-	if size, err = layer.Unpack(ctx, in, filepath.Join(fresh, content), l.DiffID, l.Digest, left); err != nil {
+	if size, err = extract(ctx, l, filepath.Join(fresh, content), left); err != nil {
 		return size, err
 	}
 	if err := s.shrink(size.Bytes); err != nil {
@@ -348,6 +343,19 @@ func (s *Store) unpack(ctx context.Context, l oci.Layer, left layer.Limits) (siz
 		return size, err
 	}
 	return size, s.enterLayer(fresh, l.DiffID, n)
+}
+
+// extract unpacks a layer into an empty folder.
+func extract(ctx context.Context, l oci.Layer, dir string, left layer.Limits) (layer.Size, error) {
+	in, err := l.Open()
+	if err != nil {
+		return layer.Size{}, err
+	}
+	defer in.Close()
+	if file, ok := in.(*os.File); ok && l.Squashfs {
+		return layer.UnpackSquashfs(ctx, file, dir, left)
+	}
+	return layer.Unpack(ctx, in, dir, l.DiffID, l.Digest, left)
 }
 
 // write writes the file of a layer's size as a whole.
