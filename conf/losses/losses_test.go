@@ -16,18 +16,21 @@ func TestSilentLossesHaveOneWarningEach(t *testing.T) {
 		set  []string
 		want []string // words of the warnings
 	}{
-		"nothing":                    {},
-		"Cloudera's queues":          {fair: true, want: []string{"none of the queues in"}},
-		"the class is set":           {fair: true, set: []string{classKey + "=fair"}},
-		"another class is set":       {fair: true, set: []string{classKey + "=capacity"}},
-		"queues in ZooKeeper":        {set: []string{storeKey + "=zk"}, want: []string{"aren't read"}},
-		"queues in memory":           {set: []string{storeKey + "=memory"}, want: []string{"memory of YARN's ResourceManager alone"}},
-		"queues in a file":           {set: []string{storeKey + "=file"}},
-		"labels":                     {set: []string{labelsKey + "=true"}},
-		"labels in HDFS":             {set: []string{labelsKey + "=true", labelStoreKey + "=hdfs://nn/labels"}, want: []string{"no local folder"}},
-		"labels in a local folder":   {set: []string{labelsKey + "=true", labelStoreKey + "=file:///var/labels"}},
-		"labels in HDFS, off":        {set: []string{labelStoreKey + "=hdfs://nn/labels"}},
-		"labels by a class, a store": {set: []string{labelsKey + "=true", labelsByKey + "=delegated-centralized", storeKey + "=leveldb"}, want: []string{"aren't read", "can't run the class"}},
+		"nothing":                     {},
+		"Cloudera's queues":           {fair: true, want: []string{"none of the queues in"}},
+		"the class is set":            {fair: true, set: []string{classKey + "=fair"}},
+		"another class is set":        {fair: true, set: []string{classKey + "=capacity"}},
+		"queues in ZooKeeper":         {set: []string{storeKey + "=zk"}, want: []string{"aren't read"}},
+		"queues in memory":            {set: []string{storeKey + "=memory"}, want: []string{"memory of YARN's ResourceManager alone"}},
+		"queues in a file":            {set: []string{storeKey + "=file"}},
+		"labels":                      {set: []string{labelsKey + "=true"}},
+		"labels in HDFS":              {set: []string{labelsKey + "=true", labelStoreKey + "=hdfs://nn/labels"}, want: []string{"no local folder"}},
+		"labels in a local folder":    {set: []string{labelsKey + "=true", labelStoreKey + "=file:///var/labels"}},
+		"distributed scheduling":      {set: []string{distributedKey + "=true"}, want: []string{"else they get guaranteed ones"}},
+		"central scheduling, besides": {set: []string{distributedKey + "=true", centralKey + "=true"}, want: []string{"(it is)"}},
+		"distributed scheduling, off": {set: []string{distributedKey + "=false"}},
+		"labels in HDFS, off":         {set: []string{labelStoreKey + "=hdfs://nn/labels"}},
+		"labels by a class, a store":  {set: []string{labelsKey + "=true", labelsByKey + "=delegated-centralized", storeKey + "=leveldb"}, want: []string{"aren't read", "can't run the class"}},
 	} {
 		dir := t.TempDir()
 		if x.fair {

@@ -175,9 +175,13 @@ func New(cfg Config) *Leader {
 	if cfg.Settings.Labels.Enabled {
 		requests.Labels = c.labels
 	}
+	c.chances = opportunistic.New(c, c.work, opportunistic.Config{
+		Settings: cfg.Settings.Chances, MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces, LabelOf: c.labels.Of, Epoch: func() int64 { return c.epoch },
+		ToMaster: c.toMaster, ToNode: c.toNode, Normalize: func(r records.Resource) (records.Resource, error) { return requests.Normalize(r, requests.Maximum()) },
+	})
 	reports := report.New(c, c.work, report.Config{
 		Scheduler: c.sched, Cluster: directory{c}, Sizes: requests, Queues: heldQueues{c}.Tree, Live: c.Settings.Live,
-		MaxAllocation: cfg.Settings.MaxAllocation,
+		MaxAllocation: cfg.Settings.MaxAllocation, Opportunistic: c.chances,
 	})
 	placed := placement.New(c, c.work, placement.Config{
 		Scheduler: c.sched, Apps: directory{c}, Queues: heldQueues{c}.Tree, Live: c.Settings.Live, Groups: cfg.Settings.Groups, Tags: cfg.Settings.TagPlacement, MaySubmit: cfg.Settings.MaySubmit, Create: queues.Create,
@@ -185,10 +189,6 @@ func New(cfg Config) *Leader {
 	sizes := resize.New(c, c.work, resize.Config{
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
 		Expiry: cfg.Settings.AllocationExpiry, Log: cfg.Log,
-	})
-	c.chances = opportunistic.New(c, c.work, opportunistic.Config{
-		Settings: cfg.Settings.Chances, MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces, LabelOf: c.labels.Of, Epoch: func() int64 { return c.epoch },
-		ToMaster: c.toMaster, ToNode: c.toNode, Normalize: func(r records.Resource) (records.Resource, error) { return requests.Normalize(r, requests.Maximum()) },
 	})
 	managers := &nodeManagers{core: c, refusals: refusals}
 	leaving := decommission.New(c, c.work, decommission.Config{

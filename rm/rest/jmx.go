@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/rm/rest/opportunistic"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/rest/daemon"
@@ -39,6 +40,9 @@ func (s *server) beans() []daemon.Bean {
 	}
 	out = append(out, s.callBeans(host)...)
 	out = append(out, s.queueBeans(m, host)...)
+	if s.Conf.Bool(opportunistic.Enabled) {
+		out = append(out, opportunistic.Bean(s.Backend.Leader(), host))
+	}
 	if _, port, err := net.SplitHostPort(s.View.Web); err == nil {
 		n, _ := strconv.Atoi(port) // an address that is listened on always has a port
 		out = append(out, s.traffic.Bean("ResourceManager", host, n))

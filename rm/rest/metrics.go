@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"heddle/rm/rest/opportunistic"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -138,4 +139,7 @@ func (c clusterCollector) suspensions(ch chan<- prometheus.Metric) {
 	counter(descTook, sums.Took.Seconds(), "measured")
 	counter(descMoved, float64(sums.QuotedBytes), "quoted")
 	counter(descMoved, float64(sums.PagedOutBytes), "measured")
+	if c.s.Conf.Bool(opportunistic.Enabled) {
+		opportunistic.Collect(l, ch)
+	}
 }

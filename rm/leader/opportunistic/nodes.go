@@ -77,6 +77,7 @@ func (a *Allocator) Restore(c *ledger.Container) bool {
 	if c.ExecutionType != pb.ExecutionType_OPPORTUNISTIC {
 		return false
 	}
+	a.live[c.ID] = true
 	if c.State == ledger.ContainerAllocated {
 		a.early[c.Node] = append(a.early[c.Node], c.ID)
 	}
@@ -144,6 +145,7 @@ const mostIdle = 100
 
 // Tick tells nodes how long their queues may be: what they have on average, and cfg.Deviations standard deviations more (Hadoop: QueueLimitCalculator).
 func (a *Allocator) Tick(time.Time) {
+	a.forget(len(a.live)/8 + 100)
 	if len(a.nodes) == 0 {
 		return
 	}

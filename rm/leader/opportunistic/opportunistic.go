@@ -60,13 +60,15 @@ type Allocator struct {
 	among  []*node   // kept for its memory
 	turn   int       // where the next request for any node begins
 	apps   map[records.ApplicationID]*wishes
+	live   map[records.ContainerID]bool // that had not ended when they were looked at last
+	totals Totals
 }
 
 // New makes the Allocator of a working copy.
 func New(loop loop.Operations, work *ledger.State, cfg Config) *Allocator {
 	return &Allocator{
 		cfg: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, early: map[records.NodeID][]records.ContainerID{},
-		apps: map[records.ApplicationID]*wishes{},
+		apps: map[records.ApplicationID]*wishes{}, live: map[records.ContainerID]bool{},
 	}
 }
 
@@ -221,9 +223,10 @@ type round struct {
 // serve places containers of a request: on hosts that it names, in racks that it names, and anywhere.
 func (o *round) serve(r *request) {
 	names := slices.Sorted(maps.Keys(r.places))
-	for _, index := range []map[string][]*node{o.hosts, o.racks} {
+	for near, index := range []map[string][]*node{o.hosts, o.racks} {
 		for _, name := range names {
 			for r.places[name] > 0 && o.give(r, o.fitting(index[name], r, 1)) {
+				o.totals.at(scheduler.Locality(near))
 				if r.places[name]--; r.places[name] == 0 {
 					delete(r.places, name)
 				}
@@ -238,6 +241,7 @@ func (o *round) serve(r *request) {
 		if !o.give(r, o.fitting(from, r, max(o.cfg.NodesUsed, 1))) {
 			return
 		}
+		o.totals.at(scheduler.OffSwitch)
 	}
 }
 
@@ -303,6 +307,7 @@ func (a *Allocator) enter(app *ledger.Application, grants []*ledgerpb.Grant) {
 	for i, g := range grants {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt, ID: g.GetId()})
 		told[i] = session.GrantOf(c)
+		a.live[c.ID] = true
 		a.Granted(c)
 	}
 	box := a.cfg.ToMaster(app.ID)

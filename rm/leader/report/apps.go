@@ -1,6 +1,7 @@
 package report
 
 import (
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
@@ -34,6 +35,15 @@ func (r *Reports) Apps(ids []records.ApplicationID) map[records.ApplicationID]Ap
 		return nil
 	}
 	return apps
+}
+
+// Opportunistic returns what has become of opportunistic containers. ok is false when the leader leads no more.
+func (r *Reports) Opportunistic() (sum opportunistic.Totals, ok bool) {
+	err := r.loop.Do(func() error {
+		sum = r.cfg.Opportunistic.Totals()
+		return nil
+	})
+	return sum, err == nil
 }
 
 // Reserved is what is reserved on nodes for an application.

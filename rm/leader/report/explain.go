@@ -34,6 +34,9 @@ func (r *Reports) Explain(ids ...records.ApplicationID) (map[records.Application
 			for _, reason := range reasons {
 				out[id] = append(out[id], r.hold(reason))
 			}
+			for _, reason := range r.cfg.Opportunistic.Explain(id) {
+				out[id] = append(out[id], r.hold(reason))
+			}
 			explained++
 			return more()
 		})

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"heddle/rm/leader/loop"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
@@ -50,14 +51,21 @@ type Sizes interface {
 	Normalize(r, maximum records.Resource) (records.Resource, error)
 }
 
+// Opportunistic knows of opportunistic containers, of which the scheduler doesn't (opportunistic.Allocator). It is asked in the loop's operations alone.
+type Opportunistic interface {
+	Explain(id records.ApplicationID) []explain.Reason
+	Totals() opportunistic.Totals
+}
+
 // Config is what Reports are made from.
 type Config struct {
 	Scheduler Scheduler
 	Cluster   Cluster
 	Sizes     Sizes
 	// Queues returns the tree of queues that the scheduler works with. It is for the loop's operations; Live is the same for all others.
-	Queues func() *queue.Tree
-	Live   *queue.Live
+	Queues        func() *queue.Tree
+	Live          *queue.Live
+	Opportunistic Opportunistic
 	// MaxAllocation is the configured maximum of a container.
 	MaxAllocation records.Resource
 }

@@ -12,6 +12,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/leader/loop/looptest"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
@@ -56,6 +57,7 @@ func worldOf(t *testing.T, tree *queue.Tree) *world {
 	}
 	w.Reports = New(w.loop, w.loop.State, Config{
 		Scheduler: w.Driver, Cluster: w, Sizes: sizes{}, Queues: w.live.Tree, Live: w.live, MaxAllocation: gb(16),
+		Opportunistic: opportunistic.New(w.loop, w.loop.State, opportunistic.Config{}),
 	})
 	return w
 }

@@ -38,6 +38,7 @@ const (
 	LeafPolicy     Limit = "policy"        // the policy of the leaf makes it wait
 	ClusterFull    Limit = "free"          // no node has so much free
 	OthersFirst    Limit = "order"         // others' turn comes first
+	NodeQueues     Limit = "node-queues"   // no node has room in its queue of opportunistic containers
 )
 
 // Reason explains why an ask has not been served, with the limit that binds and its numbers.

@@ -1,0 +1,56 @@
+package opportunistic
+
+import (
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Totals count opportunistic containers (Hadoop: OpportunisticSchedulerMetrics), all but Allocated since the leadership began. One that is promoted is given back,
+// and one that was demoted isn't counted.
+type Totals struct {
+	Allocated                       int   // now
+	Granted, Released               int64 // Released includes those that an earlier leader granted
+	NodeLocal, RackLocal, OffSwitch int64 // of Granted: where, as the request wanted it
+}
+
+func (t *Totals) at(where scheduler.Locality) {
+	t.Granted++
+	switch where {
+	case scheduler.NodeLocal:
+		t.NodeLocal++
+	case scheduler.RackLocal:
+		t.RackLocal++
+	default:
+		t.OffSwitch++
+	}
+}
+
+// Totals returns the counts of now.
+func (a *Allocator) Totals() Totals {
+	a.forget(len(a.live))
+	a.totals.Allocated = len(a.live)
+	return a.totals
+}
+
+// forget looks at some containers, and forgets those that have ended or were promoted.
+func (a *Allocator) forget(most int) {
+	for id := range a.live {
+		if most--; most < 0 {
+			return
+		}
+		if !a.lives(id) {
+			delete(a.live, id)
+			a.totals.Released++
+		}
+	}
+}
+
+func (a *Allocator) lives(id records.ContainerID) bool {
+	app := a.work.Apps[id.Attempt.App]
+	if app == nil {
+		return false
+	}
+	c := app.Containers.Get(id)
+	return c != nil && c.Live() && c.ExecutionType == pb.ExecutionType_OPPORTUNISTIC
+}
