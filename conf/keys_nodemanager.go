@@ -114,6 +114,7 @@ func nodeManagerKeys() []Key {
 		text(nm+"resourcemanager.minimum.version", "NONE", "oldest version of the ResourceManager that is accepted").later(),
 		integer(nm+"opportunistic-containers-max-queue-length", "0", "opportunistic containers that may wait on a node until there is idle room; 0: the node gets none").max(100000),
 		boolean(nm+"opportunistic-containers-use-pause-for-preemption", "false", "pause opportunistic containers instead of killing them when guaranteed ones need their room"),
+		boolean(nm+"distributed-scheduling.enabled", "false", "YARN has nodes give out opportunistic containers; Heddle's ResourceManager does (yarn.resourcemanager.opportunistic-container-allocation.enabled), and warns of true"),
 		integer(nm+"container-diagnostics-maximum-size", "10000", "maximum of characters of a container's diagnostics").min(1),
 		boolean(nm+"log-container-debug-info.enabled", "true", "leave a copy of the launch script and a listing of the working directory beside a container's logs"),
 		text(nm+"container.stderr.pattern", "{*stderr*,*STDERR*}", "names of log files whose end a failed container's diagnostics show"),

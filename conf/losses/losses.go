@@ -45,7 +45,7 @@ func Of(c *conf.Config) (all []conf.Problem) {
 	if c.Bool(labelsKey) && c.Text(labelsByKey) == "delegated-centralized" {
 		warn(labelsByKey, "Heddle can't run the class that would say which label a node has (yarn.resourcemanager.node-labels.provider): nodes keep the labels that are on record. Set it to centralized or distributed")
 	}
-	if on, _ := c.Get(distributedKey); strings.TrimSpace(on) == "true" {
+	if c.Bool(distributedKey) {
 		warn(distributedKey, "nodes don't schedule in Heddle: set %s to true, with which the ResourceManager gives applications the opportunistic containers that they ask for%s, and leave this key out",
 			centralKey, map[bool]string{true: " (it is)", false: "; else they get guaranteed ones"}[c.Bool(centralKey)])
 	}
