@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"heddle/hdfsadapter"
+	"heddle/yarn/token"
 )
 
 // hdfs returns the file systems. With Kerberos the node's own calls are those of its account; users' calls need their tokens.
@@ -18,10 +19,14 @@ func (n *NodeManager) hdfs() (*hdfsadapter.Adapter, error) {
 	}})
 }
 
-// usersView returns file systems as a user sees them, to read ahead for that user's work. On an HDFS with Kerberos it has the tokens of the user's applications here.
-func usersView(n *NodeManager, files *hdfsadapter.Adapter, user string) *hdfsadapter.FS {
+// usersView returns file systems as a user sees them, to read ahead for that user's work. On an HDFS with Kerberos it has these tokens, and those of the user's applications here.
+func usersView(n *NodeManager, files *hdfsadapter.Adapter, user string, named ...token.NamedToken) *hdfsadapter.FS {
 	if !files.Secure() {
 		return files.As(user)
 	}
-	return files.As(user, n.system.OfUser(user, n.containers.Applications())...)
+	tokens := make([]token.Token, 0, len(named))
+	for _, t := range named {
+		tokens = append(tokens, t.Token)
+	}
+	return files.As(user, append(tokens, n.system.OfUser(user, n.containers.Applications())...)...)
 }

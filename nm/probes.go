@@ -176,7 +176,7 @@ func (x *executors) Start(e shorttasks.Executor, ended func(why string)) (stop f
 	if err != nil {
 		return nil, err
 	}
-	secret := &token.Credentials{}
+	secret := &token.Credentials{Tokens: e.Tokens}
 	secret.SetSecret(wire.SecretAlias, e.Secret)
 	tokens, err := secret.Encode(token.FormatWritable)
 	if err != nil {

@@ -131,8 +131,8 @@ func (s *stager) Capacity() int64 { return s.disk.Size() }
 const textOfZone = "%s is in an encryption zone: its text isn't copied"
 
 // Look implements shorttasks.Stager.
-func (s *stager) Look(ctx context.Context, user, file string) (int64, error) {
-	as, at, err := s.locate(user, file)
+func (s *stager) Look(ctx context.Context, who shorttasks.Reader, file string) (int64, error) {
+	as, at, err := s.locate(who, file)
 	if err != nil {
 		return 0, err
 	}
@@ -154,11 +154,11 @@ func (s *stager) Look(ctx context.Context, user, file string) (int64, error) {
 }
 
 // locate finds a file, and who reads it.
-func (s *stager) locate(user, file string) (as *hdfsadapter.FS, at string, err error) {
-	if user == "" { // which would be the NodeManager's own
+func (s *stager) locate(who shorttasks.Reader, file string) (as *hdfsadapter.FS, at string, err error) {
+	if who.User == "" { // which would be the NodeManager's own
 		return nil, "", fmt.Errorf("%s: nobody reads it", file)
 	}
-	as = s.files.As(user)
+	as = usersView(s.n, s.files, who.User, who.Tokens...)
 	l, err := as.Locate(file)
 	if err != nil {
 		return nil, "", err
@@ -170,10 +170,10 @@ func (s *stager) locate(user, file string) (as *hdfsadapter.FS, at string, err e
 }
 
 // Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are erasure coded.
-func (s *stager) Stage(ctx context.Context, user, file string, size int64) (string, func(), error) {
+func (s *stager) Stage(ctx context.Context, who shorttasks.Reader, file string, size int64) (string, func(), error) {
 	uid := os.Geteuid()
 	if s.n.s.container.Owner != nil {
-		owner, err := s.n.s.container.Owner(user)
+		owner, err := s.n.s.container.Owner(who.User)
 		if err != nil {
 			return "", nil, err
 		}
@@ -181,7 +181,7 @@ func (s *stager) Stage(ctx context.Context, user, file string, size int64) (stri
 			uid = owner.UID
 		}
 	}
-	as, at, err := s.locate(user, file)
+	as, at, err := s.locate(who, file)
 	if err != nil {
 		return "", nil, err
 	}
@@ -240,11 +240,11 @@ func (s *stager) version(ctx context.Context, as *hdfsadapter.FS, at string, siz
 }
 
 // Current implements shorttasks.Stager.
-func (s *stager) Current(ctx context.Context, user, file, path string) error {
+func (s *stager) Current(ctx context.Context, who shorttasks.Reader, file, path string) error {
 	if !s.disk.Has(path) {
 		return fmt.Errorf("the copy %s is gone", path)
 	}
-	as, at, err := s.locate(user, file)
+	as, at, err := s.locate(who, file)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -10,9 +11,13 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/am"
+	"heddle/am/staging"
 	"heddle/am/unmanaged"
 	"heddle/conf"
+	"heddle/conf/secure"
+	"heddle/hdfsadapter"
 	"heddle/yarn/records"
+	"heddle/yarn/token"
 	"heddle/yarn/wire"
 )
 
@@ -43,9 +48,32 @@ func (c Cluster) Start(ctx context.Context, s *Scheduler) (*unmanaged.Running, e
 	if err != nil {
 		return nil, err
 	}
+	if s.o.Credentials == nil {
+		if app.Tokens, s.o.Credentials, err = c.tokens(ctx, app.User); err != nil {
+			return nil, err
+		}
+	}
 	return app.Run(ctx, int(s.o.MemoryMB), func(ctx context.Context, m *am.Master, _ string, stop <-chan struct{}) error {
 		return s.follow(ctx, m, stop)
 	}, s.Fail)
+}
+
+// tokens returns what nodes need to use the default file system for the user: nothing without Kerberos.
+func (c Cluster) tokens(ctx context.Context, user string) ([]token.NamedToken, []byte, error) {
+	if !secure.On(c.Conf) {
+		return nil, nil, nil
+	}
+	adapter, err := hdfsadapter.New(c.Conf, hdfsadapter.Options{Log: c.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer adapter.Close()
+	creds := &token.Credentials{}
+	if err := staging.Tokens(ctx, adapter.As(user), c.Conf, creds, "/"); err != nil {
+		return nil, nil, fmt.Errorf("tokens for the nodes: %w", err)
+	}
+	raw, err := creds.Encode(token.FormatWritable)
+	return creds.Tokens, raw, err
 }
 
 // follow offers the nodes of which the ResourceManager tells, until stop is closed or ctx ends.

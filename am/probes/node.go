@@ -143,7 +143,7 @@ func (n *node) talkOver(ctx context.Context, c *wire.Conn) (good bool, err error
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.Close)()
 	c.Hasty()
-	if err := c.Send(&wire.Greeting{Scheduler: n.s.o.ID}); err != nil {
+	if err := c.Send(&wire.Greeting{Scheduler: n.s.o.ID, Credentials: n.s.o.Credentials}); err != nil {
 		return false, err
 	}
 	m, err := c.Receive()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,9 @@ func (c *certificates) shows(port int) bool {
 	return conn.ConnectionState().PeerCertificates[0].Equal(c.certificate())
 }
 
+// nodeIn finds a node's id in what commands print.
+var nodeIn = regexp.MustCompile(`localhost:\d+`)
+
 // Web ports speak HTTPS alone: redirects, links, pages and commands follow. Certificates that change are shown without a restart.
 func TestHTTPS(t *testing.T) {
 	c := newCertificates(t, "JKS")
@@ -173,6 +177,15 @@ func TestHTTPS(t *testing.T) {
 	node := l.Port("nodemanager1-http")
 	if _, _, body := c.get(fmt.Sprintf("https://localhost:%d/ws/v1/node/info", node)); !strings.Contains(body, "nodeInfo") {
 		t.Errorf("the node says %s", body)
+	}
+	address := fmt.Sprintf("localhost:%d", node)
+	if out, err := command(t, l, "node", "-list", "-all"); err != nil || !strings.Contains(out, address) {
+		t.Errorf("heddle node -list doesn't say %s: %v\n%s", address, err, out)
+	} else if out, err = command(t, l, "node", "-status", nodeIn.FindString(out)); err != nil || !strings.Contains(out, address) {
+		t.Errorf("heddle node -status doesn't say %s: %v\n%s", address, err, out)
+	}
+	if _, _, body := c.get(fmt.Sprintf("https://localhost:%d/ws/v1/cluster/nodes", web)); !strings.Contains(body, `"nodeHTTPAddress":"`+address+`"`) {
+		t.Errorf("nodes in REST: %s", body)
 	}
 	tab := browser.Open(t, 1000, 700)
 	tab.TrustAll()
@@ -231,6 +244,15 @@ func TestStockWithHTTPS(t *testing.T) {
 	curl := exec.CommandContext(t.Context(), "curl", "-sS", "--cacert", c.at("certificate.pem"), "--negotiate", "-u", ":", "-i", fmt.Sprintf("https://localhost:%d/ws/v1/cluster/apps/%s", l.Port("rm-http"), app))
 	if out, err := curl.CombinedOutput(); err != nil || !strings.Contains(string(out), `"user":"alice"`) || !strings.Contains(string(out), "; Secure; HttpOnly") {
 		t.Errorf("curl: %v\n%s", err, out)
+	}
+	address := fmt.Sprintf("localhost:%d", l.Port("nodemanager1-http"))
+	list := run("yarn", "node", "-list", "-all")
+	if status := run("yarn", "node", "-status", nodeIn.FindString(list)); !strings.Contains(list, address) || !strings.Contains(status, "Node-Http-Address : "+address) {
+		t.Errorf("yarn node says\n%s\n%s", list, status)
+	}
+	logs := exec.CommandContext(t.Context(), "curl", "-sS", "--cacert", c.at("certificate.pem"), "--negotiate", "-u", ":", fmt.Sprintf("https://localhost:%d/ws/v1/cluster/apps/%s", l.Port("rm-http"), app))
+	if out, err := logs.CombinedOutput(); err != nil || !strings.Contains(string(out), `"amContainerLogs":"https://`+address+"/node/containerlogs/") {
+		t.Errorf("the link to logs: %v\n%s", err, out)
 	}
 	run("yarn", "application", "-kill", app)
 	if out := run("yarn", "application", "-status", app); !strings.Contains(out, fmt.Sprintf("https://localhost:%d/cluster/app/%s", l.Port("rm-http"), app)) {

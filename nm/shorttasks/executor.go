@@ -46,7 +46,7 @@ func (s *scheduler) start() {
 	id := records.ContainerID{Attempt: s.id.attempt, ID: allocation.OnLent(n.nextID)}
 	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), disowned: map[uint64]bool{}, outbox: newOutbox()}
 	most, _ := n.worker.Use()
-	x.made = Executor{ID: id, User: s.user, Secret: x.secret, Most: most, Slots: slots}
+	x.made = Executor{ID: id, User: s.user, Tokens: s.tokens, Secret: x.secret, Most: most, Slots: slots}
 	n.executors[x.name] = x
 	s.executor = x
 	made := x.made

@@ -18,20 +18,23 @@ import (
 // Who isn't let in hears why, and leaves nothing.
 func TestWhoIsNotLetIn(t *testing.T) {
 	for name, test := range map[string]struct {
-		id   string
-		with func(*lab)
-		why  string
+		id          string
+		with        func(*lab)
+		why         string
+		credentials string
 	}{
-		"a second of its id":          {"one", func(l *lab) { l.scheduler("one") }, "each needs an id of its own"},
-		"an id that is a book":        {strings.Repeat("x", 1<<20), func(*lab) {}, "an id of 1048576 bytes"},
-		"an application that is over": {"one", func(l *lab) { l.EndApplication(attempt.App) }, "is over"},
-		"a node whose disk is full":   {"one", func(l *lab) { l.admit = errors.New("no space") }, "can't store the"},
+		"a second of its id":          {"one", func(l *lab) { l.scheduler("one") }, "each needs an id of its own", ""},
+		"an id that is a book":        {strings.Repeat("x", 1<<20), func(*lab) {}, "an id of 1048576 bytes", ""},
+		"an application that is over": {"one", func(l *lab) { l.EndApplication(attempt.App) }, "is over", ""},
+		"a node whose disk is full":   {"one", func(l *lab) { l.admit = errors.New("no space") }, "can't store the", ""},
+		"tokens without number":       {"one", func(*lab) {}, "credentials of 10000000 bytes", strings.Repeat("x", 10_000_000)},
+		"tokens that are none":        {"one", func(*lab) {}, "credentials are damaged", "HDTS\x00\x8f\xff\xff\xff\xff\xff\xff\xff"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, 1)
 			test.with(l)
 			c := l.dial("anna")
-			say(t, c, &wire.Greeting{Scheduler: test.id})
+			say(t, c, &wire.Greeting{Scheduler: test.id, Credentials: []byte(test.credentials)})
 			if got := hear[*wire.Refusal](t, c); !strings.Contains(got.Reason, test.why) {
 				t.Errorf("%.300s", got.Reason)
 			}

@@ -58,6 +58,7 @@ type Executors interface {
 type Executor struct {
 	ID     records.ContainerID // by which it introduces itself
 	User   string
+	Tokens []token.NamedToken // of file systems, for its tasks and its logs
 	Secret []byte
 	Most   probe.Amount // what its tasks may take together
 	Slots  int

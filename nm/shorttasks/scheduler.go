@@ -18,6 +18,7 @@ type scheduler struct {
 	n        *Node
 	id       identity
 	user     string
+	tokens   []token.NamedToken // of file systems; it doesn't change
 	conn     *wire.Conn
 	jobs     map[uint64]*job
 	runs     map[uint64]*run // by the number of the ask
@@ -86,7 +87,11 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 		n: n, id: identity{who.Attempt, greeting.Scheduler}, user: who.Submitter, conn: c,
 		jobs: map[uint64]*job{}, runs: map[uint64]*run{}, outbox: newOutbox(),
 	}
-	if why := s.enter(); why != "" {
+	tokens, why := tokensOf(greeting.Credentials)
+	if s.tokens = tokens; why == "" {
+		why = s.enter()
+	}
+	if why != "" {
 		_ = c.Send(&wire.Refusal{Reason: why}) // the connection ends anyway
 		return errors.New(why)
 	}
@@ -120,6 +125,27 @@ const partingLimit = time.Second
 
 // maxID is the longest id of a scheduler, in bytes. The node keeps it.
 const maxID = 256
+
+// maxCredentials is the most that a scheduler's tokens may take, in bytes. The node keeps them.
+const maxCredentials = 64 << 10
+
+// tokensOf returns the tokens in what a scheduler brings, or why they aren't taken.
+func tokensOf(credentials []byte) (tokens []token.NamedToken, why string) {
+	switch {
+	case len(credentials) == 0:
+		return nil, ""
+	case len(credentials) > maxCredentials:
+		return nil, fmt.Sprintf("credentials of %d bytes: a scheduler may have %d", len(credentials), maxCredentials)
+	}
+	c, err := token.DecodeCredentials(credentials)
+	if err != nil {
+		return nil, fmt.Sprintf("the scheduler's credentials are damaged: %v", err)
+	}
+	return c.Tokens, ""
+}
+
+// reader is who reads inputs of the scheduler's tasks.
+func (s *scheduler) reader() Reader { return Reader{s.user, s.tokens} }
 
 // enter lets a scheduler in, or says why not.
 func (s *scheduler) enter() string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heddle/nm/staging"
+	"heddle/yarn/token"
 	"heddle/yarn/wire"
 )
 
@@ -15,13 +16,19 @@ import (
 type Stager interface {
 	// Capacity returns how many bytes there can be.
 	Capacity() int64
-	// Look returns how much memory a copy of a file takes, in bytes, above 0. It fails if the user may not know, or the file can't be staged.
-	Look(ctx context.Context, user, file string) (size int64, err error)
-	// Stage copies a file of this size with a user's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, has
+	// Look returns how much memory a copy of a file takes, in bytes, above 0. It fails if the reader may not know, or the file can't be staged.
+	Look(ctx context.Context, who Reader, file string) (size int64, err error)
+	// Stage copies a file of this size with a reader's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, has
 	// changed, or there is no room for it: tasks then read the file itself.
-	Stage(ctx context.Context, user, file string, size int64) (path string, remove func(), err error)
-	// Current fails unless a user may read a copy in place of the file now: the user may read the file, it is what was copied, and the copy is still there.
-	Current(ctx context.Context, user, file, path string) error
+	Stage(ctx context.Context, who Reader, file string, size int64) (path string, remove func(), err error)
+	// Current fails unless a reader may read a copy in place of the file now: the reader may read the file, it is what was copied, and the copy is still there.
+	Current(ctx context.Context, who Reader, file, path string) error
+}
+
+// Reader is a user with the tokens of a scheduler.
+type Reader struct {
+	User   string
+	Tokens []token.NamedToken
 }
 
 // Limits of what is staged.
@@ -165,7 +172,7 @@ func (in *input) look(fast bool) {
 	case <-n.ctx.Done():
 		return
 	}
-	size, err := n.o.Stager.Look(n.ctx, in.job.s.user, in.file)
+	size, err := n.o.Stager.Look(n.ctx, in.job.s.reader(), in.file)
 	<-st.looking
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -214,7 +221,7 @@ func (n *Node) doStaging() {
 // copy makes the copy. If that fails, it isn't tried again.
 func (in *input) copy(ctx context.Context) {
 	n := in.job.s.n
-	path, remove, err := n.o.Stager.Stage(ctx, in.job.s.user, in.file, in.size)
+	path, remove, err := n.o.Stager.Stage(ctx, in.job.s.reader(), in.file, in.size)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
@@ -336,7 +343,7 @@ func (r *run) check(m *wire.Task, path string) {
 	n := r.s.n
 	ctx, cancel := context.WithTimeout(n.ctx, checkLimit)
 	defer cancel()
-	err := n.o.Stager.Current(ctx, r.s.user, m.Input, path)
+	err := n.o.Stager.Current(ctx, r.s.reader(), m.Input, path)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}

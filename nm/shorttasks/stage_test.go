@@ -18,6 +18,7 @@ import (
 type memory struct {
 	l      *lab
 	here   []string
+	by     []Reader // that had files staged
 	lost   map[string]bool // paths
 	room   int64           // 0: 100 files
 	tried  int
@@ -29,14 +30,14 @@ type memory struct {
 func (m *memory) Capacity() int64 { return cmp.Or(m.room, 100) }
 
 // Look says that all files have one byte.
-func (m *memory) Look(_ context.Context, _, file string) (int64, error) {
+func (m *memory) Look(_ context.Context, _ Reader, file string) (int64, error) {
 	if file == "/missing" {
 		return 0, fs.ErrNotExist
 	}
 	return 1, nil
 }
 
-func (m *memory) Stage(_ context.Context, user, file string, _ int64) (string, func(), error) {
+func (m *memory) Stage(_ context.Context, who Reader, file string, _ int64) (string, func(), error) {
 	if file == "/unreadable" {
 		m.l.mu.Lock()
 		defer m.l.mu.Unlock()
@@ -45,16 +46,16 @@ func (m *memory) Stage(_ context.Context, user, file string, _ int64) (string, f
 	}
 	m.l.mu.Lock()
 	defer m.l.mu.Unlock()
-	m.here = append(m.here, user+file)
+	m.here, m.by = append(m.here, who.User+file), append(m.by, who)
 	return "/memory" + file, func() {
 		m.l.mu.Lock()
 		defer m.l.mu.Unlock()
-		m.here = slices.DeleteFunc(m.here, func(x string) bool { return x == user+file })
+		m.here = slices.DeleteFunc(m.here, func(x string) bool { return x == who.User+file })
 	}, nil
 }
 
 // Current says that a file is still what it was, unless a test has taken it away. It answers when the test lets it.
-func (m *memory) Current(ctx context.Context, _, _, path string) error {
+func (m *memory) Current(ctx context.Context, _ Reader, _, path string) error {
 	if m.answer != nil {
 		select {
 		case <-m.answer:

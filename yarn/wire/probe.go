@@ -1,10 +1,17 @@
 package wire
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"bytes"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Greeting is the first message of a scheduler. The other side then knows its application by the token that it has come with.
 type Greeting struct {
 	Scheduler string // tells the schedulers of an application attempt apart
+	// Credentials are the user's tokens of file systems, for the node and for tasks, in Hadoop's form (token.Credentials); none: there are no tokens. Nodes of
+	// earlier releases pass over them.
+	Credentials []byte
 }
 
 // Lent is the answer to a Greeting: what a node may use for short tasks. It comes again when that changes.
@@ -101,7 +108,7 @@ func (m *Begin) kind() Kind    { return KindBegin }
 func (m *Recall) kind() Kind   { return KindRecall }
 func (m *Estimate) kind() Kind { return KindEstimate }
 
-func (m *Greeting) append(b []byte) []byte { return text(b, 1, m.Scheduler) }
+func (m *Greeting) append(b []byte) []byte { return text(text(b, 1, m.Scheduler), 2, string(m.Credentials)) }
 
 func (m *Lent) append(b []byte) []byte { return number(number(b, 1, m.MemoryMB), 2, m.VCores) }
 
@@ -186,8 +193,11 @@ func madeOfProbes(k Kind) settable {
 }
 
 func (m *Greeting) set(x field) {
-	if x.number == 1 {
+	switch x.number {
+	case 1:
 		m.Scheduler = string(x.bytes)
+	case 2:
+		m.Credentials = bytes.Clone(x.bytes)
 	}
 }
 

@@ -69,7 +69,7 @@ var messages = []Message{
 	&Ended{},
 	&Task{ID: 6, Left: 9, Clone: true, Input: "/in/a", Stages: Stages{Next: "/in/b", Gone: []string{"/in/a", "/in/c"}}},
 	&NoTask{ID: 8, Left: 1, Stages: Stages{Next: "/in/b", Gone: []string{"/in/a"}}},
-	&Greeting{Scheduler: "s1"},
+	&Greeting{Scheduler: "s1", Credentials: []byte("tokens")},
 	&Lent{MemoryMB: 4096, VCores: 4},
 	&Probe{Job: 7, Count: 3, Left: 10, EstimateUS: 1000, MemoryMB: 512, VCores: 1, Nice: 3, Inputs: []string{"/in/a", "/in/b"}},
 	&Probe{Job: 8, Count: 1, Left: 1, MemoryMB: 1, VCores: 1, Early: true, WaitedUS: 5},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Slow is a way to a KDC that a test can block.
@@ -15,12 +16,14 @@ type Slow struct {
 	// Conf is a krb5.conf that leads there.
 	Conf string
 
-	to string
+	to    string
+	ended chan struct{} // with the test
 
 	mu      sync.Mutex
 	silent  bool
 	release chan struct{} // closed when requests that came in silence are passed on
 	held    int
+	delay   time.Duration
 }
 
 // Slow returns a way to the KDC, which ends with the test. It is open at first.
@@ -30,7 +33,7 @@ func (k *KDC) Slow(t testing.TB) *Slow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Slow{Conf: filepath.Join(k.Dir, "slow.conf"), to: k.addr, release: make(chan struct{})}
+	s := &Slow{Conf: filepath.Join(k.Dir, "slow.conf"), to: k.addr, release: make(chan struct{}), ended: make(chan struct{})}
 	text, err := os.ReadFile(k.Conf)
 	if err == nil {
 		err = os.WriteFile(s.Conf, []byte(strings.Replace(string(text), "kdc = "+k.addr, "kdc = "+l.Addr().String(), 1)), 0o600)
@@ -50,6 +53,7 @@ func (k *KDC) Slow(t testing.TB) *Slow {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
+		close(s.ended)
 		s.Silent(false)
 		all.Wait()
 	})
@@ -67,6 +71,13 @@ func (s *Slow) Silent(is bool) {
 	s.silent = is
 }
 
+// Delay has the KDC take each request so much later.
+func (s *Slow) Delay(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = d
+}
+
 // Held returns how many requests have got no answer since it is silent.
 func (s *Slow) Held() int {
 	s.mu.Lock()
@@ -78,13 +89,20 @@ func (s *Slow) Held() int {
 func (s *Slow) pass(c net.Conn) {
 	defer c.Close()
 	s.mu.Lock()
-	silent, release := s.silent, s.release
+	silent, release, delay := s.silent, s.release, s.delay
 	if silent {
 		s.held++
 	}
 	s.mu.Unlock()
 	if silent {
 		<-release
+	}
+	late := time.NewTimer(delay)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-s.ended:
+		return
 	}
 	kdc, err := net.Dial("tcp", s.to)
 	if err != nil {
