@@ -32,13 +32,13 @@ type Options struct {
 	Decline time.Duration
 	// Early binds tasks as soon as the probed nodes have reported their load, to those with the least. There they share the processors, and need no
 	// more than memory (early binding with processor sharing). Otherwise a node asks for a task when it has room for it (late binding).
-	Early  bool
-	Nice   int // by how much the priority of its tasks is below that of the user, 0 to 1000
+	Early bool
+	Nice  int // by how much the priority of its tasks is below that of the user, 0 to 1000
 	// Credentials are the user's tokens of file systems, in the form of container_tokens: nodes read inputs ahead and write logs with them, and tasks have them. nil: there are none.
 	Credentials []byte
-	Losses int // a task that was lost so often is given up; 4 by default
-	Nodes  int // most nodes that it connects to; 1000 by default
-	Log    *logrus.Entry
+	Losses      int // a task that was lost so often is given up; 4 by default
+	Nodes       int // most nodes that it connects to; 1000 by default
+	Log         *logrus.Entry
 }
 
 // Target is a node that takes probes.

@@ -18,7 +18,7 @@ import (
 type memory struct {
 	l      *lab
 	here   []string
-	by     []Reader // that had files staged
+	by     []Reader        // that had files staged
 	lost   map[string]bool // paths
 	room   int64           // 0: 100 files
 	tried  int

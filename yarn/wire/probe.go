@@ -108,7 +108,9 @@ func (m *Begin) kind() Kind    { return KindBegin }
 func (m *Recall) kind() Kind   { return KindRecall }
 func (m *Estimate) kind() Kind { return KindEstimate }
 
-func (m *Greeting) append(b []byte) []byte { return text(text(b, 1, m.Scheduler), 2, string(m.Credentials)) }
+func (m *Greeting) append(b []byte) []byte {
+	return text(text(b, 1, m.Scheduler), 2, string(m.Credentials))
+}
 
 func (m *Lent) append(b []byte) []byte { return number(number(b, 1, m.MemoryMB), 2, m.VCores) }
 
