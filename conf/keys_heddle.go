@@ -97,6 +97,13 @@ func heddleKeys() []Key {
 		integer("heddle.record.max-file-mb", "256", "size from which on a record goes on in another file").min(1).max(1 << 20),
 		integer("heddle.record.max-total-mb", "8192", "size of a ResourceManager's records together; the oldest files are removed").min(1).max(1 << 30),
 		integer("heddle.record.max-age-hours", "336", "how long records are kept; 0 is as long as there is room").min(0).max(1 << 20),
+		text("heddle.openid.issuer", "", "URL of an OpenID Connect provider at which people sign in to ResourceManagers' pages, and which signs the tokens that programs send (Authorization: Bearer); none means that there is none"),
+		text("heddle.openid.client-id", "", "the name under which the provider knows this cluster"),
+		text("heddle.openid.client-secret", "", "this cluster's password at the provider, rather in a credential provider; without one it is a public client"),
+		list("heddle.openid.scopes", "profile", "what is asked of the provider, besides openid"),
+		text("heddle.openid.user-claim", "preferred_username", "the claim of a token that names its user; hadoop.security.auth_to_local makes the name short. A claim email counts only if the provider has verified it"),
+		list("heddle.openid.audiences", "", "whom tokens of programs may be for, besides heddle.openid.client-id"),
+		text("heddle.openid.redirect-url", "", "https://…/openid/callback as browsers reach it; by default it is that of each request. Set it where a proxy stands before the ResourceManagers"),
 		enum("heddle.log.level", "info", "lowest level of log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "format of log entries", "text", "json"),
 

@@ -113,7 +113,7 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 	if a := &d.apps[d.containers[h].app]; a.master == h {
 		a.master = noContainer
 	}
-	if len(d.sus.past) > 0 { // what a container was is far from the processor by now, and mostly nobody was ever suspended
+	if len(d.sus.past) > 0 { // what a container was is far from the processor by now, and mostly none was ever suspended
 		d.sus.leaveSuspended(h)
 		delete(d.sus.past, d.ContainerID(h))
 	}

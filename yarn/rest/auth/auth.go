@@ -1,5 +1,5 @@
 // Package auth identifies web users as Hadoop's filters do: by a Kerberos ticket (SPNEGO) or, on clusters without Kerberos, by the parameter user.name,
-// and afterwards by the signed cookie that the first answer sets.
+// and afterwards by the signed cookie that the first answer sets. Unlike Hadoop's they also let people sign in at an OpenID provider.
 package auth
 
 import (
@@ -42,6 +42,9 @@ const (
 	Bearer   = "TOKEN"
 )
 
+// OpenID is our name of the method of requests of those who have signed in at an OpenID provider, on clusters without Kerberos.
+const OpenID = "OPENID"
+
 // Unnamed is YARN's name of the method of requests that don't say who makes them.
 const Unnamed = "null"
 
@@ -62,6 +65,10 @@ func With(ctx context.Context, id Identity) context.Context {
 type Filter struct {
 	// Tickets checks Kerberos tickets; nil takes the parameter user.name instead.
 	Tickets *Tickets
+	// SignIn knows people by an OpenID provider, beside tickets or instead of the parameter user.name; nil: there is none.
+	SignIn SignIn
+	// Open are the paths that need no proof, where one is asked for.
+	Open map[string]bool
 	// Nobody believes no request's claim of its user: all callers are anonymous.
 	Nobody bool
 	// Anonymous admits requests without a user, without Kerberos.
@@ -85,6 +92,9 @@ type Filter struct {
 	Now                      func() time.Time
 }
 
+// proves reports whether users must prove who they are.
+func (f *Filter) proves() bool { return f.Tickets != nil || f.SignIn != nil }
+
 func (f *Filter) short(name string) (string, error) {
 	if f.Short == nil {
 		return name, nil
@@ -102,8 +112,11 @@ func (f *Filter) secrets() [][]byte {
 // kind returns the type of the mode's cookies. Cookies of other modes don't count.
 func (f *Filter) kind() string {
 	kind := "simple"
-	if f.Tickets != nil {
+	switch {
+	case f.Tickets != nil:
 		kind = "kerberos"
+	case f.SignIn != nil:
+		kind = "openid" // what others believe of users' names counts nothing
 	}
 	if f.Delegation {
 		kind += "-dt"
@@ -115,6 +128,8 @@ func (f *Filter) method() string {
 	switch {
 	case f.Tickets != nil:
 		return Kerberos
+	case f.SignIn != nil:
+		return OpenID
 	case f.Delegation:
 		return "SIMPLE"
 	}
@@ -126,6 +141,9 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f.Nobody {
 			next.ServeHTTP(w, r.WithContext(With(r.Context(), Identity{User: f.Static, Method: Unnamed})))
+			return
+		}
+		if f.signsIn(w, r) {
 			return
 		}
 		query := parameters(r.URL.RawQuery)
@@ -175,9 +193,13 @@ func (e *wrong) Error() string { return e.text }
 
 // identify finds the user of a request without a cookie, and sets one. known is false if the request doesn't say it. Its error is a *wrong.
 func (f *Filter) identify(w http.ResponseWriter, r *http.Request, query pairs) (t token, known bool, err error) {
-	if f.Tickets != nil {
+	if raw, sent := bearerToken(r); sent && f.SignIn != nil {
+		return f.byBearer(r, raw) // each request brings it, so there is no cookie
+	}
+	switch {
+	case f.Tickets != nil:
 		t, known, err = f.byTicket(w, r)
-	} else {
+	case f.SignIn == nil:
 		t, known, err = f.byName(query)
 	}
 	if known && err == nil {
@@ -203,8 +225,8 @@ func (f *Filter) byName(query pairs) (t token, known bool, err error) {
 
 // mayBeUnknown reports whether a request may have no user.
 func (f *Filter) mayBeUnknown(r *http.Request) bool {
-	if f.Tickets != nil {
-		return f.Tickets.Open[r.URL.Path]
+	if f.proves() {
+		return f.Open[r.URL.Path]
 	}
 	return f.Anonymous
 }
@@ -241,8 +263,11 @@ func fullNamed(err error, id Identity) error {
 }
 
 func (f *Filter) scheme() string {
-	if f.Tickets != nil {
+	switch {
+	case f.Tickets != nil:
 		return spnego.Scheme
+	case f.SignIn != nil:
+		return bearerScheme
 	}
 	return "PseudoAuth"
 }
@@ -255,8 +280,12 @@ func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
 	}
 	f.dropCookie(w.Header(), r)
 	w.Header().Set("WWW-Authenticate", f.scheme())
-	if f.Tickets != nil && bad == nil && ofBrowser(r) {
-		ticketPage(w)
+	switch person := bad == nil && ofBrowser(r); {
+	case person && f.Tickets != nil:
+		ticketPage(w, f.loginLink(r))
+		return
+	case f.SignIn != nil && f.Tickets == nil && ofBrowser(r):
+		f.begin(w, r, r.URL.RequestURI())
 		return
 	}
 	rest.ErrorPage(w, r, http.StatusUnauthorized, message)
@@ -275,8 +304,11 @@ func (f *Filter) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if e := (*wrong)(nil); errors.As(err, &e) {
 		status = e.status
 	}
-	if f.Tickets != nil {
+	if f.proves() {
 		f.dropCookie(w.Header(), r)
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", bearerScheme+` error="invalid_token"`)
 	}
 	rest.ErrorPage(w, r, status, err.Error())
 }

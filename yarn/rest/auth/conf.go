@@ -62,6 +62,12 @@ func FromConf(c *conf.Config, d Daemon) (*Filter, error) {
 	}
 	f.CookiePath, _ = c.Get(prefix + "cookie.path")
 	f.CookieDomain, _ = c.Get(prefix + "cookie.domain")
+	if f.SignIn, err = f.signInFrom(c, d); err != nil {
+		return nil, err
+	}
+	if f.Open, err = openPaths(c); err != nil {
+		return nil, err
+	}
 	switch kind := c.Text(prefix + "type"); {
 	case byKerberos(c):
 		if f.Tickets, err = ticketsFrom(c, d); err != nil {
@@ -71,7 +77,7 @@ func FromConf(c *conf.Config, d Daemon) (*Filter, error) {
 	case Configured(c) && kind != "simple":
 		return nil, conf.ErrorAt(c, prefix+"type", fmt.Errorf("%stype is %q, and Heddle has simple and kerberos: set one of them", prefix, kind))
 	case secure.On(c) && !Configured(c):
-		f.Nobody = true // Hadoop's daemons have no filter then
+		f.Nobody = f.SignIn == nil // Hadoop's daemons have no filter then
 	default:
 		f.Delegation = d.Role == "resourcemanager" && !Configured(c)
 	}
@@ -131,6 +137,11 @@ func ticketsFrom(c *conf.Config, d Daemon) (*Tickets, error) {
 	if !slices.ContainsFunc(keys.Principals(), takes) {
 		return nil, conf.ErrorAt(c, principalKey, fmt.Errorf("the keytab %s (%s) has no key of %s (%s); it has those of %s", file, keytabKey, principal, principalKey, strings.Join(keys.Principals(), ", ")))
 	}
+	return &Tickets{Acceptor: &kerberos.Acceptor{Takes: takes, Keytab: keys, Replays: kerberos.NewReplays()}}, nil
+}
+
+// openPaths are the paths that need no proof.
+func openPaths(c *conf.Config) (map[string]bool, error) {
 	open := map[string]bool{"/isActive": true} // by which the filters of ApplicationMasters find the leader; they have no ticket
 	for _, path := range conf.ParseList(c.Text(whitelist)) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "*;") {
@@ -138,7 +149,7 @@ func ticketsFrom(c *conf.Config, d Daemon) (*Tickets, error) {
 		}
 		open[path] = true
 	}
-	return &Tickets{Acceptor: &kerberos.Acceptor{Takes: takes, Keytab: keys, Replays: kerberos.NewReplays()}, Open: open}, nil
+	return open, nil
 }
 
 // RandomSecret returns a new secret, for a process that shares its cookies with no other.

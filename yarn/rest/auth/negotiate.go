@@ -3,6 +3,7 @@ package auth
 import (
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"strings"
 
@@ -14,8 +15,6 @@ import (
 // Tickets checks web users' Kerberos tickets (Hadoop: KerberosAuthenticationHandler).
 type Tickets struct {
 	Acceptor *kerberos.Acceptor
-	// Open are the paths that need no ticket.
-	Open map[string]bool
 }
 
 // byTicket identifies the sender of a ticket, and adds the service's proof of its own identity to the answer.
@@ -91,9 +90,13 @@ func ofBrowser(r *http.Request) bool {
 	return r.Method == http.MethodGet && ok && format == rest.HTML && strings.Contains(r.UserAgent(), "Mozilla/")
 }
 
-// ticketPage tells people what to do. A browser that has a ticket doesn't show it, but asks again.
-func ticketPage(w http.ResponseWriter) {
-	rest.Page(w, http.StatusUnauthorized, "Authentication required", `<p>This cluster asks for a Kerberos ticket, and your browser sent none.</p>
+// ticketPage tells people what to do. A browser that has a ticket doesn't show it, but asks again. link is where they sign in without one; "" for
+// nowhere.
+func ticketPage(w http.ResponseWriter, link string) {
+	if link != "" {
+		link = `<p><a href="` + html.EscapeString(link) + `">Sign in</a> at your organisation's OpenID provider, or use a ticket:</p>`
+	}
+	rest.Page(w, http.StatusUnauthorized, "Authentication required", link+`<p>This cluster asks for a Kerberos ticket, and your browser sent none.</p>
 <ol>
 <li>Run <code>kinit</code> on the machine with the browser. <code>klist</code> shows whether you have a ticket.</li>
 <li>Let the browser send it here. In Firefox, add this server's name to <code>network.negotiate-auth.trusted-uris</code> (about:config).

@@ -1,0 +1,151 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"heddle/conf"
+	"heddle/conf/credential"
+	"heddle/yarn/rest"
+	"heddle/yarn/rest/auth/openid"
+)
+
+// SignIn knows people and programs by an OpenID provider (openid.Client).
+type SignIn interface {
+	// Begin sends a browser to the provider; back is the path to return to.
+	Begin(w http.ResponseWriter, r *http.Request, back string) error
+	// Finish returns who has signed in, by the name that the provider has, and the path to return to.
+	Finish(w http.ResponseWriter, r *http.Request) (user, back string, err error)
+	// Bearer returns the user of a token of the provider's, by the name that the provider has.
+	Bearer(ctx context.Context, raw string) (user string, err error)
+}
+
+const (
+	openidPrefix = "heddle.openid."
+	bearerScheme = "Bearer"
+)
+
+// signInFrom returns what the configuration says of an OpenID provider; nil if it says nothing. Only ResourceManagers have one: people sign in
+// there, and read logs there.
+func (f *Filter) signInFrom(c *conf.Config, d Daemon) (SignIn, error) {
+	const issuerKey, idKey, redirectKey = openidPrefix + "issuer", openidPrefix + "client-id", openidPrefix + "redirect-url"
+	issuer := c.Text(issuerKey)
+	if issuer == "" || d.Role != "resourcemanager" {
+		return nil, nil
+	}
+	if err := safe(issuer); err != nil {
+		return nil, conf.ErrorAt(c, issuerKey, fmt.Errorf("%s is %q, which %w", issuerKey, issuer, err))
+	}
+	if c.Text(idKey) == "" {
+		return nil, conf.ErrorAt(c, idKey, fmt.Errorf("%s is set, and %s isn't: set it to the name under which the provider knows this cluster", issuerKey, idKey))
+	}
+	redirect := c.Text(redirectKey)
+	if redirect != "" {
+		if err := safe(redirect); err != nil {
+			return nil, conf.ErrorAt(c, redirectKey, fmt.Errorf("%s is %q, which %w", redirectKey, redirect, err))
+		}
+		if u, err := url.Parse(redirect); err != nil || u.Path != openid.CallbackPath {
+			return nil, conf.ErrorAt(c, redirectKey, fmt.Errorf("%s is %q; its path must be %s", redirectKey, redirect, openid.CallbackPath))
+		}
+	}
+	secret, _, err := credential.Password(c, openidPrefix+"client-secret")
+	if err != nil {
+		return nil, err
+	}
+	return openid.New(openid.Settings{
+		Issuer: issuer, ClientID: c.Text(idKey), ClientSecret: secret, Scopes: c.Strings(openidPrefix + "scopes"),
+		UserClaim: c.Text(openidPrefix + "user-claim"), Audiences: c.Strings(openidPrefix + "audiences"), Redirect: redirect,
+		Secrets: f.secrets, Now: func() time.Time { return f.Now() },
+	}), nil
+}
+
+// safe reports what is wrong with a URL to which secrets go.
+func safe(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil:
+		return errors.New("is no URL such as https://login.example.com/realm")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()):
+		return nil // for tries on one machine
+	}
+	return errors.New("is not an https URL: secrets would pass in the clear")
+}
+
+// signsIn serves the paths by which people sign in. done is false for other paths.
+func (f *Filter) signsIn(w http.ResponseWriter, r *http.Request) (done bool) {
+	if f.SignIn == nil || r.Method != http.MethodGet {
+		return false
+	}
+	switch r.URL.Path {
+	case openid.LoginPath:
+		f.begin(w, r, r.URL.Query().Get("to"))
+	case openid.CallbackPath:
+		f.finish(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
+func (f *Filter) begin(w http.ResponseWriter, r *http.Request, back string) {
+	if err := f.SignIn.Begin(w, r, back); err != nil {
+		rest.ErrorPage(w, r, http.StatusServiceUnavailable, err.Error())
+	}
+}
+
+func (f *Filter) finish(w http.ResponseWriter, r *http.Request) {
+	name, back, err := f.SignIn.Finish(w, r)
+	if err != nil {
+		rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
+		return
+	}
+	t, err := f.named(name)
+	if err != nil {
+		rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
+		return
+	}
+	f.setCookie(w.Header(), r, t)
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, back, http.StatusFound)
+}
+
+// named returns the token of a user whom the provider names.
+func (f *Filter) named(name string) (token, error) {
+	short, err := f.short(name)
+	if err != nil {
+		return token{}, &wrong{http.StatusForbidden, fmt.Sprintf("hadoop.security.auth_to_local has no rule for %s, as the OpenID provider names this user: %v", name, err)}
+	}
+	return f.newToken(short, name), nil
+}
+
+// byBearer identifies a program by a token of the provider's.
+func (f *Filter) byBearer(r *http.Request, raw string) (t token, known bool, err error) {
+	name, err := f.SignIn.Bearer(r.Context(), raw)
+	if err != nil {
+		return token{}, false, &wrong{http.StatusUnauthorized, err.Error()}
+	}
+	t, err = f.named(name)
+	return t, err == nil, err
+}
+
+// bearerToken returns the token of a request's header.
+func bearerToken(r *http.Request) (raw string, sent bool) {
+	scheme, raw, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(raw), strings.EqualFold(scheme, bearerScheme)
+}
+
+// loginLink returns where a browser signs in, and comes back to its page; "" if it can't.
+func (f *Filter) loginLink(r *http.Request) string {
+	if f.SignIn == nil {
+		return ""
+	}
+	return openid.LoginPath + "?to=" + url.QueryEscape(r.URL.RequestURI())
+}
