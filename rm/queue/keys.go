@@ -110,7 +110,7 @@ func (p *parser) unknownKeys(t *Tree) {
 	for _, key := range slices.Sorted(maps.Keys(p.settings)) {
 		value := p.settings[key]
 		switch {
-		case value == "" || known.Global[key]:
+		case value == "" || known.IsGlobal(key):
 		case strings.HasPrefix(key, "user.") && strings.HasSuffix(key, ".max-parallel-apps"):
 		case known.Accepted[key]:
 			accepted = append(accepted, key)

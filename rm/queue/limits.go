@@ -10,6 +10,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/queue/label"
 	"heddle/rm/queue/leafpolicy"
+	"heddle/rm/queue/nodesort"
 	"heddle/rm/queue/priority"
 	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/settings"
@@ -56,6 +57,7 @@ func (p *parser) limits(q *Queue) {
 	}
 	q.Labels = label.Access(p.settings[q.Path+"."+label.AccessKey], above) // as in Hadoop root has all, also if its list says otherwise
 	p.defaultLabel(q)
+	q.SortNodes = nodesort.Every(p.settings, q.Path, p.fail)
 }
 
 // parent reports whether a queue has children, before these are read.

@@ -12,6 +12,7 @@ package queue
 import (
 	"math"
 	"strings"
+	"time"
 
 	"heddle/conf"
 	"heddle/rm/queue/fairrule"
@@ -97,6 +98,7 @@ type Queue struct {
 	Labels        []string          // node labels that it may use; "*" is all
 	DefaultLabel  string            // label of its asks that have none
 	Shares        []string          // labels of which its settings give it a share, sorted
+	SortNodes     time.Duration     // how often nodes are sorted for it; see nodesort.Every
 
 	Fair FairShares // of the queues of a Fair tree
 

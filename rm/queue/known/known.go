@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"heddle/rm/queue/leafpolicy"
+	"heddle/rm/queue/nodesort"
 	"heddle/rm/queue/suspension"
 	"heddle/rm/queue/template"
 )
@@ -22,18 +23,21 @@ var (
 	Accepted = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers schedule-asynchronously.enable
 		schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs schedule-asynchronously.scheduling-interval-ms
 		per-node-heartbeat.maximum-offswitch-assignments per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
-	laterKeys = []string{"workflow-priority-mappings", "multi-node-", "queue.auto.refresh."}
+	laterKeys = []string{"workflow-priority-mappings", "queue.auto.refresh."}
 	// Queue has the keys of a queue, without its path.
 	Queue = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent max-parallel-apps
 		maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy ordering-policy.fair.enable-size-based-weight priority
 		default-application-priority state acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
 		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime allow-zero-capacity-sum reservable
-		accessible-node-labels acl_submit_reservations acl_administer_reservations acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
+		accessible-node-labels acl_submit_reservations multi-node-sorting.policy acl_administer_reservations acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
 	laterQueueKeys = []string{
-		"multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
+		"average-capacity", "reservation-", "instantaneous-max-capacity",
 		"show-reservations-as-queues", "ordering-policy.",
 	}
 )
+
+// IsGlobal reports whether a key is one of the scheduler as a whole that has an effect.
+func IsGlobal(key string) bool { return Global[key] || nodesort.IsSetting(key) }
 
 // Later reports whether a key of the scheduler has an effect in YARN that Heddle lacks.
 func Later(key string) bool { return hasPrefixOf(key, laterKeys) }

@@ -140,10 +140,11 @@ func (s *Core) findRack(a *App, d *Demand) handle.Node {
 	return handle.NoNode
 }
 
-// FindAny finds any node with room, each time another one. If it finds none, held says that there is one on which a more urgent
-// request of the application comes first.
+// FindAny finds any node with room, each time another one, or the first by the order of the queue. If it finds none, held says that there is
+// one on which a more urgent request of the application comes first.
 func (s *Core) FindAny(a *App, d *Demand) (h handle.Node, held bool) {
-	return s.nextWithRoom(a, d, &s.Nodes.Index, &s.cursor, nil)
+	x, of, cursor := s.Nodes.InTurn(s.Queues[a.Leaf].Cfg.SortNodes, s.Now, &s.cursor)
+	return s.nextWithRoom(a, d, x, cursor, of)
 }
 
 // nextWithRoom finds the node of an index whose turn it is among those with room, and starts the next search behind it. of is which nodes

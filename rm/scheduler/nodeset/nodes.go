@@ -59,6 +59,7 @@ type Set struct {
 	handles    *handle.Space[handle.Node]
 	kinds      intern.Amounts // what nodes have
 	Index      nodeindex.Index
+	sorted     *sorted          // nil until a queue wants it
 	openNodes  int              // that take containers
 	PartlyOpen int              // of those, for some kinds of work only
 	headroom   records.Resource // free on all open nodes
@@ -191,6 +192,9 @@ func (s *Set) Reindex(h handle.Node) {
 		free = &left
 	}
 	s.Index.Set(int(h), free)
+	if s.sorted != nil {
+		s.sorted.changed(h, s)
+	}
 	if !n.late {
 		n.late = true
 		r := s.Sites[n.Rack].Rack

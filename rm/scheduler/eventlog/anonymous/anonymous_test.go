@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/nodesort"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/drive"
@@ -18,6 +19,7 @@ import (
 
 // secrets are all names of the record below.
 var secrets = []string{
+	"quebec",
 	"zebra", "yak", "xenon", "walrus", "vulture", "umbrella", "tango", "sierra", "romeo", "quebec", "papa", "oscar", "november", "1795969697874", "mike", "lima",
 	"kilo", "juliett", "india", "hotel", "golf",
 }
@@ -29,6 +31,8 @@ func capacity() *eventlog.Source {
 		"root.zebra.acl_submit_applications": "walrus vulture", "queue-mappings": "u:umbrella:zebra", "root.zebra.user-settings.tango.weight": "1",
 		"root.accessible-node-labels": "*", "root.accessible-node-labels.sierra.capacity": "100", "root.zebra.accessible-node-labels": "sierra",
 		"root.zebra.accessible-node-labels.sierra.capacity": "100", "maximum-am-resource-percent": "0.5",
+		nodesort.EnabledKey: "true", nodesort.NamesKey: "quebec", "root.zebra." + nodesort.PolicyKey: "quebec", nodesort.PolicyKey + ".quebec.sorting-interval.ms": "20",
+		nodesort.PolicyKey + ".quebec.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.ResourceUsageMultiNodeLookupPolicy", nodesort.PolicyKey + ".class": "quebec",
 	} {
 		keys[queue.Prefix+k] = v
 	}

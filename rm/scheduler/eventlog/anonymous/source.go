@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/nodesort"
 	"heddle/rm/scheduler/eventlog"
 )
 
@@ -21,6 +22,7 @@ var kept = []string{
 	"max-parallel-apps", "ordering-policy", "priority", "disable_preemption", "maximum-allocation-mb", "maximum-allocation-vcores", "maximum-allocation",
 	"accessible-node-labels", "default-node-label-expression", "heddle-stage-policy", "node-locality-delay", "rack-locality-additional-delay", "resource-calculator",
 	"default-application-priority", "maximum-application-lifetime", "default-application-lifetime", "enable-size-based-weight", "fair", "lazy-preemption-enabled",
+	nodesort.EnabledKey,
 }
 
 // source takes the names out of a configuration of queues.
@@ -65,6 +67,9 @@ func (n *Names) property(s *eventlog.Source, name, value string) (to, mapped str
 		}
 		return to + "accessible-node-labels." + n.call("label", label) + "." + property, value, true
 	}
+	if to, value, ok := n.nodeSorting(to, rest, value); ok {
+		return to, value, true
+	}
 	first, _, _ := strings.Cut(rest, ".")
 	if !slices.Contains(kept, first) {
 		return "", "", false
@@ -76,6 +81,24 @@ func (n *Names) property(s *eventlog.Source, name, value string) (to, mapped str
 		value = n.list("label", value)
 	}
 	return to + rest, value, true
+}
+
+// nodeSorting maps a setting of a policy for several nodes, which has a name.
+func (n *Names) nodeSorting(to, rest, value string) (key, mapped string, ok bool) {
+	switch {
+	case rest == nodesort.PolicyKey:
+		return to + rest, n.call("policy", strings.TrimSpace(value)), true
+	case rest == nodesort.NamesKey:
+		return to + rest, n.list("policy", value), true
+	case nodesort.IsSetting(rest) && rest != nodesort.EnabledKey:
+		after := strings.TrimPrefix(rest, nodesort.PolicyKey+".")
+		dot := strings.LastIndexByte(strings.TrimSuffix(after, ".ms"), '.')
+		if dot < 0 { // it lacks the name
+			return "", "", false
+		}
+		return nodesort.PolicyKey + "." + n.call("policy", after[:dot]) + after[dot:], value, true
+	}
+	return "", "", false
 }
 
 func words(list string) []string {
