@@ -28,8 +28,8 @@ demo-stop:
 	@$(GO) run ./integration/demo -stop
 
 # The pictures of README and documents, of a cluster under load; takes five minutes.
-screenshots: prerequisites
-	HEDDLE_PICTURES=$(CURDIR)/docs/images $(GO) test -count=1 -timeout 15m -run TestPictures ./integration/browser
+screenshots: prerequisites build
+	HEDDLE_BINARY=$(CURDIR)/bin/heddle HEDDLE_PICTURES=$(CURDIR)/docs/images $(GO) test -count=1 -timeout 15m -run TestPictures ./integration/browser
 
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...

@@ -24,18 +24,24 @@ type still struct {
 	binary, at, leader string
 }
 
+// built is the binary: $HEDDLE_BINARY, or one that is built for the test.
+func built(t *testing.T) string {
+	t.Helper()
+	if binary := os.Getenv("HEDDLE_BINARY"); binary != "" {
+		return binary
+	}
+	binary, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	return binary
+}
+
 // standsStill starts the cluster: three ResourceManagers, two nodes of which one has a label, two queues, and four users.
 func standsStill(t *testing.T) *still {
 	t.Helper()
-	binary := os.Getenv("HEDDLE_BINARY")
-	if binary == "" {
-		b, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(remove)
-		binary = b
-	}
+	binary := built(t)
 	const queues = "yarn.scheduler.capacity.root."
 	c, err := daemons.New(daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3, NodeManagers: 2, Memory: 4096, Direct: true, Set: map[string]string{
 		"yarn.node-labels.enabled": "true", "yarn.scheduler.minimum-allocation-mb": "256", "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",

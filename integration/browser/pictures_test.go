@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,7 +17,6 @@ import (
 	"time"
 
 	"heddle/am/client"
-	"heddle/integration/hadooplab"
 	"heddle/integration/load"
 	"heddle/integration/minicluster"
 	"heddle/internal/ports"
@@ -52,7 +52,7 @@ func TestPictures(t *testing.T) {
 		queues + "queues": "prod,dev,adhoc,train", queues + "prod.capacity": "50", queues + "dev.capacity": "30", queues + "adhoc.capacity": "20", queues + "adhoc.maximum-capacity": "40",
 		queues + "prod.user-limit-factor": "4", queues + "dev.user-limit-factor": "4", queues + "adhoc.user-limit-factor": "4",
 		"yarn.node-labels.enabled": "true", queues + "accessible-node-labels.gpu.capacity": "100", queues + "prod.accessible-node-labels": "gpu", queues + "prod.accessible-node-labels.gpu.capacity": "30",
-		queues + "train.accessible-node-labels": "gpu", queues + "train.accessible-node-labels.gpu.capacity": "70", queues + "train.default-node-label-expression": "gpu", queues + "train.capacity": "0", queues + "train.user-limit-factor": "4",
+		queues + "train.accessible-node-labels": "gpu", queues + "train.accessible-node-labels.gpu.capacity": "70", queues + "train.default-node-label-expression": "gpu", queues + "train.capacity": "0", queues + "train.user-limit-factor": "4", queues + "train.maximum-am-resource-percent": "1",
 	})
 	node := ""
 	if folder != "" {
@@ -117,16 +117,11 @@ func TestPictures(t *testing.T) {
 // pictureNode starts a NodeManager that is a process, with the label gpu, and an application whose commands come and go on it. It returns the node's id.
 func pictureNode(t *testing.T, c *minicluster.Cluster) string {
 	t.Helper()
-	binary, remove, err := hadooplab.BuildHeddle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(remove)
-	dir, at := t.TempDir(), ports.Loopback(t, 3)
+	binary, dir, at := built(t), t.TempDir(), ports.Loopback(t, 3)
 	run := func(args ...string) {
 		t.Helper()
 		for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
-			args = append(args, "-D", key+"="+c.Conf.Text(key))
+			args = slices.Insert(args, 1, "-D", key+"="+c.Conf.Text(key))
 		}
 		cmd := exec.Command(binary, args...)
 		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+dir, "HADOOP_USER_NAME=carl")
@@ -148,7 +143,7 @@ func pictureNode(t *testing.T, c *minicluster.Cluster) string {
 		t.Fatal(err)
 	}
 	labels := c.RM(0).Leader().Labels()
-	if err := errors.Join(labels.Add([]nodelabels.Label{{Name: "gpu"}}), labels.Replace([]nodelabels.Mapping{{Node: records.NodeID{Host: "127.0.0.1"}, Labels: []string{"gpu"}}}, false)); err != nil {
+	if err := errors.Join(labels.Add([]nodelabels.Label{{Name: "gpu", Exclusive: true}}), labels.Replace([]nodelabels.Mapping{{Node: records.NodeID{Host: "127.0.0.1"}, Labels: []string{"gpu"}}}, false)); err != nil {
 		t.Fatal(err)
 	}
 	run("nm", "-D", "yarn.nodemanager.address="+at[0], "-D", "yarn.nodemanager.localizer.address="+at[1], "-D", "yarn.nodemanager.webapp.address="+at[2], "-D", "yarn.nodemanager.local-dirs="+dir+"/local",

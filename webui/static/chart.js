@@ -13,6 +13,9 @@ function plot() {
   return library;
 }
 
+/** instants are steps of an axis of time, in seconds: none is shorter than what its labels tell apart. */
+const instants = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400].map((minutes) => 60 * minutes);
+
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false });
 const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
@@ -60,7 +63,7 @@ class Chart {
     return {
       width, height: width < 500 ? 200 : 260, legend: { show: false }, cursor: { drag: { x: false, y: false }, points: { show: false } },
       scales: { x: { time: true, range: (_, from, to) => [spec.from / 1000 || from, spec.to / 1000 || to] }, y: { range: (_, least, most) => [0, Math.max(most, spec.least ?? 1) * 1.05] } },
-      axes: [{ ...axis, values: (_, list) => list.map((t) => (far() ? date : clock).format(new Date(t * 1000))), space: 70 },
+      axes: [{ ...axis, values: (_, list) => list.map((t) => (far() ? date : clock).format(new Date(t * 1000))), space: 70, incrs: instants },
         { ...axis, size: 70, incrs: spec.steps, values: (_, list) => list.map((v) => spec.format(v)) }],
       series: [{}, ...ordered(spec).map((s) => ({ stroke: token(s.colour), width: s.line ? 2 : 1, dash: s.line ? [6, 4] : undefined,
         fill: s.line ? undefined : token(s.pale ? '--accent-soft' : s.colour), points: { show: spec.times.length < 3 }, spanGaps: false }))],

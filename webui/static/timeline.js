@@ -32,7 +32,8 @@ export function barOf(c, now) {
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false });
 const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const moment = (t, span) => (span > 36 * 3600e3 ? date : clock).format(new Date(t));
+const seconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+const moment = (t, span) => (span > 36 * 3600e3 ? date : span > 15 * 60e3 ? clock : seconds).format(new Date(t));
 
 class Timeline {
   constructor(spec) {

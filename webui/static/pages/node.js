@@ -46,10 +46,12 @@ function overTime(answer, redraw) {
   if (refused) return el('section', { class: 'figure' }, head, el('p', { class: 'notice' }, refused));
   const containers = list(t.container).map((c) => ({ ...c, of: `${c.name || c.applicationId} of ${c.user}` }));
   const open = document.getElementById('ran-table')?.open;
+  const first = Math.min(...containers.map((c) => c.asked ?? c.granted));
+  const from = Math.max(t.from, first - (t.to - first) / 20); // the axis begins shortly before there was something
   const chosen = (spans.find(([s]) => s === (wanted().get('span') ?? ''))?.[1] ?? 'time').replace(/^1 /, '');
   return el('section', { class: 'figure' }, head, choice('span', 'Span of time', spans),
     containers.length === 0 ? el('div', { class: 'scroll' }, el('p', { class: 'none' }, `No container that you may see ran here in the last ${chosen}.`)) : [
-      timeline({ id: 'ran', bars: containers.map((c) => barOf(c, t.to)), laneOf: laneOf(containers), row: containers.length > 150 ? 7 : 14, from: t.from, to: t.to, clock: true,
+      timeline({ id: 'ran', bars: containers.map((c) => barOf(c, t.to)), laneOf: laneOf(containers), row: containers.length > 150 ? 7 : 14, from, to: t.to, clock: true,
         label: `${count(containers.length, 'container')} of the last ${chosen}, by application. The arrow keys go from one to the next.` }),
       el('ul', { class: 'legend' }, [['soft', 'asked for'], ['busy', 'granted, being localized'], ['accent', 'running'], ['wait', 'suspended'], ['bad', 'ended badly']].map(([k, text]) => el('li', {}, el('i', { class: `key ${k}` }), text)))],
     t.hidden ? el('p', { class: 'soft' }, `${count(t.hidden, 'container')} of applications that you may not see ${t.hidden === 1 ? 'is' : 'are'} left out.`) : null,

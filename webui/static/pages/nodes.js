@@ -32,7 +32,7 @@ const columns = (all) => [
   { head: 'Containers', sort: 'containers', num: true, cell: (n) => [n.containers, n.suspendedContainers ? el('span', { class: 'sub' }, `${n.suspendedContainers} suspended`) : null] },
   ...(all.some((n) => n.shortTasks) ? [{ head: 'Short tasks', cell: (n) => (n.shortTasks ? lent(n.shortTasks) : '') }] : []),
   ...(all.some((n) => n.partition) ? [{ head: 'Partition', cell: (n) => place(n) || '' }] : []),
-  ...(all.some((n) => n.label) ? [{ head: 'Label', cell: (n) => (n.label ? el('a', { href: `/cluster/nodes?label=${encodeURIComponent(n.label)}` }, el('bdi', {}, n.label)) : '') }] : []),
+  ...(all.some((n) => n.label) ? [{ head: 'Label', clip: true, title: (n) => n.label, cell: (n) => (n.label ? el('a', { href: `/cluster/nodes?label=${encodeURIComponent(n.label)}` }, el('bdi', {}, n.label)) : '') }] : []),
   { head: 'Heddle', sort: 'version', cell: (n) => [n.release ?? 'stock YARN', el('span', { class: 'sub' }, n.version)] },
   { head: 'Health', wide: true, cell: (n) => n.healthReport ?? '' },
 ];

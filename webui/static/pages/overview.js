@@ -51,7 +51,7 @@ function waits(x) {
   if (x.refused) return refused(x);
   const apps = list(x.waiting.app);
   if (apps.length === 0) return none('No application waits: all have what they have asked for.');
-  return [el('ul', { class: 'news' }, apps.map((a) => el('li', { 'data-key': a.id }, to(a.id, a.name), ' ', el('span', { class: 'soft' }, ['of ', el('bdi', {}, a.user), ` in ${a.queue}`]),
+  return [el('ul', { class: 'news' }, apps.map((a) => el('li', { 'data-key': a.id }, to(a.id, a.name), ' ', el('span', { class: 'soft' }, ['of ', el('bdi', {}, a.user), ' in ', el('bdi', {}, a.queue)]),
     el('span', { class: 'sub' }, words(a.summary || a.hold?.[0]?.reason || 'waits'))))), x.waiting.matched > apps.length ? el('p', {}, el('a', { href: '/cluster/waiting' }, `All ${x.waiting.matched.toLocaleString('en')}`)) : null];
 }
 
