@@ -139,7 +139,7 @@ func TestTasksThatAreTold(t *testing.T) {
 			}
 			delete(got, kind)
 		}
-		test.want["starting"]++
+		test.want["waiting for a task"] = 1
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}

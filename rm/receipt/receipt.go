@@ -22,6 +22,7 @@ const (
 	Handing      Kind = "handing over"       // from a container's grant until its node has it: its ApplicationMaster starts it
 	Localizing   Kind = "localizing"         // a container's files
 	Starting     Kind = "starting"           // a container's process
+	Idle         Kind = "waiting for a task" // from the start of a worker's process until its ApplicationMaster has given it the first task
 	Registering  Kind = "master starts"      // from the start of the ApplicationMaster's process to its registration
 	Master       Kind = "master alone"       // no container of the chain runs or is asked for
 	Work         Kind = "work"               // in a container
@@ -103,6 +104,8 @@ type chain struct {
 	end   int64  // of the application
 	steps []Step // the last one first
 	byID  map[records.ContainerID]*view.ContainerTimes
+	kin   map[int32]*kin // containers, by priority
+	tried [2]*kin        // tries of maps and of reduces that succeeded, of one attempt
 }
 
 // back adds the step that began at a time, or nothing if that isn't before what is known.
@@ -283,13 +286,26 @@ func (c *chain) late(of *view.ContainerTimes) (why Kind, usual int64) {
 	if of.Ended == 0 || of.Started == 0 {
 		return "", 0
 	}
-	var all []ran
-	for i := range c.of.Containers {
-		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 {
-			all = append(all, ran{x.Node, x.Far, run(x)})
+	k := c.kin[of.Priority]
+	if k == nil {
+		var all []ran
+		for i := range c.of.Containers {
+			if x := &c.of.Containers[i]; x.Priority == of.Priority && counts(x) {
+				all = append(all, ran{x.Node, x.Far, run(x)})
+			}
 		}
+		k = kinOf(all)
+		if c.kin == nil {
+			c.kin = map[int32]*kin{}
+		}
+		c.kin[of.Priority] = k
 	}
-	return late(ran{of.Node, of.Far, run(of)}, all)
+	return k.late(ran{of.Node, of.Far, run(of)}, counts(of))
+}
+
+// counts reports whether others are compared with a container.
+func counts(x *view.ContainerTimes) bool {
+	return !x.AM && x.Exit == 0 && x.Started > 0 && x.Ended > 0
 }
 
 // run returns how long a container's process ran, in ms, without the times in which it was suspended.

@@ -104,7 +104,7 @@ func (c *chain) task(a view.AttemptTimes, t *course.Task) {
 		}
 	}
 	if x != nil && c.firstIn(a, t) {
-		c.back(Starting, began(x), x)
+		c.back(Idle, began(x), x)
 		c.start(x, "")
 		c.awaited(Awaits, max(x.Asked, a.Registered), x.Priority)
 	}
@@ -122,13 +122,7 @@ func (c *chain) firstIn(a view.AttemptTimes, t *course.Task) bool {
 
 // worked adds the time in which a task worked since a time.
 func (c *chain) worked(a view.AttemptTimes, t *course.Task, x *view.ContainerTimes, kind Kind, since int64) {
-	var others []ran
-	for o := range c.tries(a) {
-		if o != t && o.Reduce == t.Reduce && o.Outcome == course.Succeeded {
-			others = append(others, c.ran(a, o))
-		}
-	}
-	if why, usual := late(c.ran(a, t), others); why != "" {
+	if why, usual := c.triesLike(a, t).late(c.ran(a, t), t.Outcome == course.Succeeded); why != "" {
 		if x == nil {
 			c.back(why, since+usual, nil)
 		} else {
@@ -142,6 +136,24 @@ func (c *chain) worked(a view.AttemptTimes, t *course.Task, x *view.ContainerTim
 		}
 		c.stepOf(s, x)
 	}
+}
+
+// triesLike are the tries of an attempt's maps, or of its reduces, that succeeded.
+func (c *chain) triesLike(a view.AttemptTimes, t *course.Task) *kin {
+	i := 0
+	if t.Reduce {
+		i = 1
+	}
+	if c.tried[i] == nil {
+		var all []ran
+		for o := range c.tries(a) {
+			if o.Reduce == t.Reduce && o.Outcome == course.Succeeded {
+				all = append(all, c.ran(a, o))
+			}
+		}
+		c.tried[i] = kinOf(all)
+	}
+	return c.tried[i]
 }
 
 // ran returns how long a task ran, a reduce since it had its input.
