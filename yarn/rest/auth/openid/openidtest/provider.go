@@ -67,7 +67,7 @@ type browsing struct{ http.RoundTripper }
 func (b browsing) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("User-Agent", defaultUserAgent)
-	r.Header.Set("Accept", "text/html")
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	return b.RoundTripper.RoundTrip(r)
 }
 
