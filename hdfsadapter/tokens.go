@@ -81,24 +81,36 @@ func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
 	}), nil
 }
 
-// TokenFor gets a delegation token of the default file system for a user, as the user's proxy, which this process may renew: the NameNode must let this
-// process's account act for the user (hadoop.proxyuser.*). ok is false on file systems without tokens.
-func (a *Adapter) TokenFor(ctx context.Context, user string) (t token.Token, ok bool, err error) {
+// TokensFor gets a delegation token of the default file system for a user, as the user's proxy, which this process may renew, and one of its Key Management
+// Server if there is one: NameNode and server must let this process's account act for the user (hadoop.proxyuser.*, hadoop.kms.proxyuser.*). There are none on
+// file systems without tokens. A server that gives none is logged: most applications read no encryption zone.
+func (a *Adapter) TokensFor(ctx context.Context, user string) ([]token.Token, error) {
 	if a.deflt.Scheme != SchemeHDFS || !a.Secure() {
-		return t, false, nil
+		return nil, nil
 	}
 	addrs, err := access.NameNodes(a.conf, a.deflt.Authority)
 	if err != nil {
-		return t, false, err
+		return nil, err
 	}
 	who, err := a.access.Identity(a.self, true, nil, addrs)
 	if err != nil {
-		return t, false, err
+		return nil, err
 	}
 	renewer := who.User
 	who.User, who.RealUser = user, who.User
 	nn := a.client.Failover(addrs, protocol.HDFSClient, who, ipc.RetryPolicy{MaxElapsed: 20 * time.Second, Base: 200 * time.Millisecond, Max: 5 * time.Second})
-	return a.delegate(ctx, nn, renewer, a.deflt.Authority, addrs)
+	t, ok, err := a.delegate(ctx, nn, renewer, a.deflt.Authority, addrs)
+	if err != nil || !ok {
+		return nil, err
+	}
+	keys, ok, err := a.keysFor(ctx, user, renewer)
+	if err != nil {
+		a.options.Log.WithField("user", user).WithError(err).Warn("no token of the Key Management Server can be got for a user")
+	}
+	if !ok {
+		return []token.Token{t}, nil
+	}
+	return []token.Token{t, keys}, nil
 }
 
 // delegate gets a token of NameNodes for the caller.

@@ -102,6 +102,25 @@ func (f *FS) DelegateKeys(ctx context.Context, name, renewer string) (t token.To
 	return t, err == nil, pathError("token", at, fromHDFS(err))
 }
 
+// keysFor gets a delegation token of the default file system's Key Management Server for a user, as the user's proxy. ok is false where there is none.
+func (a *Adapter) keysFor(ctx context.Context, user, renewer string) (t token.Token, ok bool, err error) {
+	st, err := a.As("").store(a.deflt)
+	if err != nil {
+		return t, false, err
+	}
+	server, err := st.(*hdfsStore).keyServer(ctx)
+	if err != nil || server == nil {
+		return t, false, fromHDFS(err)
+	}
+	who, err := a.asks(a.self, true, nil, server)
+	if err != nil {
+		return t, false, err
+	}
+	who.For = user
+	t, err = server.Delegate(ctx, who, renewer)
+	return t, err == nil, err
+}
+
 // ownKeyServer returns the Key Management Server of the configuration, and this process's own calls of it.
 func (a *Adapter) ownKeyServer(t token.Token) (server *zone.Server, who zone.Caller, err error) {
 	if server, err = a.keyServer(); err != nil {

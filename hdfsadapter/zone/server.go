@@ -100,6 +100,7 @@ type Caller struct {
 	Web   http.RoundTripper // sends requests; it has the tickets of calls without a token
 	Token *token.Token
 	User  string // who asks a server without Kerberos; "" with it
+	For   string // whom the caller acts for (doAs); "" is the caller itself
 }
 
 // FileCipher asks for the key of a file, and returns its cipher.
@@ -180,6 +181,9 @@ func (s *Server) Cancel(ctx context.Context, who Caller, t token.Token) error {
 func (s *Server) call(ctx context.Context, who Caller, method, path string, query url.Values, body []byte) (answer []byte, err error) {
 	if who.Token == nil && who.User != "" {
 		query.Set("user.name", who.User)
+	}
+	if who.For != "" {
+		query.Set("doAs", who.For)
 	}
 	var failures []error
 	for _, base := range s.bases {

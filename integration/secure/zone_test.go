@@ -20,20 +20,7 @@ import (
 // reads and writes there. Each call is by the user's token, which the ResourceManager renews; a user without the right to the zone's key reads nothing.
 func TestEncryptionZones(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
-	r := newRealm(t, 10*time.Hour)
-	site, keys := securedHDFS(r)
-	at := strings.Replace(ports.Loopback(t, 1)[0], "127.0.0.1", "localhost", 1)
-	server := "kms://http@" + at + "/kms"
-	site["hadoop.security.key.provider.path"] = server
-	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
-	kms := map[string]string{
-		"hadoop.kms.authentication.type": "kerberos", "hadoop.kms.authentication.kerberos.principal": "HTTP/localhost@" + r.Realm, "hadoop.kms.authentication.kerberos.keytab": keys,
-		"hadoop.kms.authentication.kerberos.name.rules": site["hadoop.security.auth_to_local"],
-		"hadoop.kms.blacklist.DECRYPT_EEK":              "bob",
-	}
-	hadooplab.StartKMS(t, l, at, kms, maps.Clone(site))
-	run := makeFolders(t, r, l, keys)
-	zones(t, r, l, keys, run)
+	r, l, run, server := clusterWithZones(t, nil)
 
 	text := filepath.Join(t.TempDir(), "x")
 	write(t, text, "what only alice may read\n")
@@ -68,6 +55,55 @@ func TestEncryptionZones(t *testing.T) {
 	if err == nil || !strings.Contains(out, "bob") || !strings.Contains(out, "DECRYPT_EEK") {
 		t.Errorf("bob reads alice's zone: %v\n%s", err, out)
 	}
+}
+
+// An application that brings no tokens gets those of HDFS and of the Key Management Server from the ResourceManager: a file of a zone is localized, and its log is written
+// into another.
+func TestZonesWithoutTokensOfTheJob(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	_, l, run, _ := clusterWithZones(t, map[string]string{
+		"yarn.resourcemanager.proxy-user-privileges.enabled": "true",
+		"hadoop.proxyuser.yarn.hosts":                        "*", "hadoop.proxyuser.yarn.users": "*",
+		"hadoop.kms.proxyuser.yarn.hosts": "*", "hadoop.kms.proxyuser.yarn.users": "*",
+	})
+	text := filepath.Join(t.TempDir(), "x")
+	write(t, text, "what only alice may read\n")
+	run("hdfs", "dfs", "-put", text, "/user/alice/zone/x")
+	s := newSubmitter(t, l)
+	app := s.submit("cat x >$(dirname <LOG_DIR>/x)/stdout; grep -q alice x && exit 42", s.resource("/user/alice/zone/x"), nil)
+	if got := s.ended(app).GetDiagnostics(); !strings.Contains(got, "exitCode: 42") {
+		t.Fatalf("it ends with %q", got)
+	}
+	await.Slowly(t, "its log is in the zone of logs", func() bool {
+		out, err := command(t, l, "logs", "-applicationId", app.String())
+		return err == nil && strings.Contains(out, "what only alice may read")
+	})
+}
+
+// clusterWithZones starts a cluster on a secured HDFS with a Key Management Server, at the name that is returned, and zones of alice's and of the logs.
+func clusterWithZones(t *testing.T, more map[string]string) (r *realm, l *hadooplab.Lab, run func(...string) string, server string) {
+	t.Helper()
+	r = newRealm(t, 10*time.Hour)
+	site, keys := securedHDFS(r)
+	maps.Copy(site, more)
+	at := strings.Replace(ports.Loopback(t, 1)[0], "127.0.0.1", "localhost", 1)
+	server = "kms://http@" + at + "/kms"
+	site["hadoop.security.key.provider.path"] = server
+	l = hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
+	kms := map[string]string{
+		"hadoop.kms.authentication.type": "kerberos", "hadoop.kms.authentication.kerberos.principal": "HTTP/localhost@" + r.Realm, "hadoop.kms.authentication.kerberos.keytab": keys,
+		"hadoop.kms.authentication.kerberos.name.rules": site["hadoop.security.auth_to_local"],
+		"hadoop.kms.blacklist.DECRYPT_EEK":              "bob",
+	}
+	for key, value := range more {
+		if strings.HasPrefix(key, "hadoop.kms.") {
+			kms[key] = value
+		}
+	}
+	hadooplab.StartKMS(t, l, at, kms, maps.Clone(site))
+	run = makeFolders(t, r, l, keys)
+	zones(t, r, l, keys, run)
+	return r, l, run, server
 }
 
 // zones makes zones of alice's and of the logs.

@@ -13,8 +13,9 @@ import (
 
 // TokenGetter gets tokens of the default file system for users, as their proxy. Its method may block, and is called beside the loop.
 type TokenGetter interface {
-	// TokenFor gets a token that this process may renew. ok is false if the file system has no tokens.
-	TokenFor(ctx context.Context, user string) (t token.Token, ok bool, err error)
+	// TokensFor gets tokens that this process may renew: of the file system first, then those that belong to it, such as a Key Management Server's. There are
+	// none if the file system has no tokens.
+	TokensFor(ctx context.Context, user string) ([]token.Token, error)
 }
 
 // Proxy says how tokens are got for applications (yarn.resourcemanager.proxy-user-privileges.enabled; Hadoop: DelegationTokenRenewer). Applications
@@ -58,10 +59,10 @@ func (ct *Carried) getDue() {
 		ct.loop.Go(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
 			defer cancel()
-			tok, ok, err := ct.calls.Proxy.Get.TokenFor(ctx, w.user)
+			got, err := ct.calls.Proxy.Get.TokensFor(ctx, w.user)
 			_ = ct.loop.Do(func() error { // the next leader gets one of its own
 				ct.getting--
-				ct.got(w, tok, ok, err)
+				ct.got(w, got, err)
 				ct.getDue()
 				return nil
 			})
@@ -72,7 +73,7 @@ func (ct *Carried) getDue() {
 }
 
 // got takes the answer. First containers wait for the first one alone.
-func (ct *Carried) got(w *wanted, tok token.Token, ok bool, err error) {
+func (ct *Carried) got(w *wanted, got []token.Token, err error) {
 	if w.apps = slices.DeleteFunc(w.apps, ct.over); len(w.apps) == 0 {
 		return // the token ends when it isn't renewed
 	}
@@ -85,9 +86,9 @@ func (ct *Carried) got(w *wanted, tok token.Token, ok bool, err error) {
 	}
 	log := ct.log.WithField("user", w.user).WithField("applications", w.apps)
 	switch {
-	case err == nil && ok:
-		ct.hand(w, tok)
-		log.WithField("token", token.Describe(tok)).Info("got a token of HDFS for a user's applications")
+	case err == nil && len(got) > 0:
+		ct.hand(w, got)
+		log.WithField("token", token.Describe(got[0])).Info("got a token of HDFS for a user's applications")
 	case err == nil:
 	case w.failed+1 < ct.calls.Tries:
 		w.failed++
@@ -105,21 +106,35 @@ func (ct *Carried) over(id records.ApplicationID) bool {
 	return app == nil || app.State.Ended()
 }
 
-// hand gives a token to the nodes of applications, and renews it from now on.
-func (ct *Carried) hand(w *wanted, tok token.Token) {
-	c := &carriedToken{token: tok, name: nameOf(tok), apps: map[records.ApplicationID]bool{}, due: ct.loop.Date()}
-	raw, err := (&token.Credentials{Tokens: []token.NamedToken{{Alias: tok.Service, Token: tok}}}).Encode(token.FormatWritable)
+// hand gives tokens to the nodes of applications, and renews them from now on. The others live as long as the first one.
+func (ct *Carried) hand(w *wanted, got []token.Token) {
+	creds := &token.Credentials{}
+	for _, tok := range got {
+		creds.SetToken(tok.Service, tok)
+	}
+	raw, err := creds.Encode(token.FormatWritable)
 	if err != nil {
 		ct.log.WithError(err).Error("a token of HDFS can't be given to nodes")
 		return
 	}
+	var first *carriedToken
+	for _, tok := range got {
+		c := &carriedToken{token: tok, name: nameOf(tok), apps: map[records.ApplicationID]bool{}, due: ct.loop.Date()}
+		if first == nil {
+			first = c
+		} else if first.with = append(first.with, c); ct.others == nil || !ct.others.Renews(tok) {
+			continue
+		}
+		for _, id := range w.apps {
+			c.apps[id] = true
+			c.spared = c.spared || ct.spares(ct.work.Apps[id])
+			ct.of[id] = append(ct.of[id], c)
+		}
+		ct.all[c.name] = c
+	}
 	for _, id := range w.apps {
-		c.apps[id] = true
-		c.spared = c.spared || ct.spares(ct.work.Apps[id])
-		ct.of[id] = append(ct.of[id], c)
 		ct.calls.Handed.give(id, raw)
 	}
-	ct.all[c.name] = c
 }
 
 // spares reports whether an application asks not to cancel its tokens.
@@ -150,10 +165,13 @@ func (ct *Carried) lastOf(c *carriedToken) (last time.Time, ok bool) {
 
 // replace gets another token for the applications of one that ends, which is left to end.
 func (ct *Carried) replace(c *carriedToken) {
-	delete(ct.all, c.name)
+	gone := append(slices.Clone(c.with), c)
+	for _, c := range gone {
+		delete(ct.all, c.name)
+	}
 	byUser := map[string][]records.ApplicationID{}
 	for id := range c.apps {
-		ct.of[id] = slices.DeleteFunc(ct.of[id], func(other *carriedToken) bool { return other == c })
+		ct.of[id] = slices.DeleteFunc(ct.of[id], func(other *carriedToken) bool { return slices.Contains(gone, other) })
 		if !ct.over(id) {
 			user := ct.work.Apps[id].User
 			byUser[user] = append(byUser[user], id)

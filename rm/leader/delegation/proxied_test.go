@@ -20,20 +20,21 @@ import (
 // proxying is a NameNode that gives tokens for users, which live for two days.
 type proxying struct {
 	*nameNode
-	given []string // users
+	given []string      // users
+	keys  []token.Token // of a Key Management Server
 	no    error
 }
 
 const tokenLife = 2 * day
 
-func (p *proxying) TokenFor(_ context.Context, user string) (token.Token, bool, error) {
+func (p *proxying) TokensFor(_ context.Context, user string) ([]token.Token, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.no != nil {
-		return token.Token{}, false, p.no
+		return nil, p.no
 	}
 	p.given = append(p.given, user)
-	return tokenOf(user, len(p.given)), true, nil
+	return append([]token.Token{tokenOf(user, len(p.given))}, p.keys...), nil
 }
 
 func tokenOf(user string, n int) token.Token {
@@ -284,13 +285,13 @@ type slowGetter struct {
 	n    int
 }
 
-func (s *slowGetter) TokenFor(_ context.Context, user string) (token.Token, bool, error) {
+func (s *slowGetter) TokensFor(_ context.Context, user string) ([]token.Token, error) {
 	s.mu.Lock()
 	s.n++
 	n := s.n
 	s.mu.Unlock()
 	<-s.gate
-	return tokenOf(user, n), true, nil
+	return []token.Token{tokenOf(user, n)}, nil
 }
 
 func (s *slowGetter) expect(t *testing.T, n int) {
@@ -300,4 +301,59 @@ func (s *slowGetter) expect(t *testing.T, n int) {
 	if s.n != n {
 		t.Errorf("%d tokens are asked for, not %d", s.n, n)
 	}
+}
+
+// A token of the Key Management Server comes with that of HDFS. Both are renewed, replaced together, and cancelled after the application.
+func TestTokensOfAKeyManagementServerComeAlong(t *testing.T) {
+	withProxy(t, true, func(b *bench, nn *proxying, handed *Handed) {
+		keys := func(n int) token.Token {
+			id := token.HDFS{Owner: "alice", Renewer: "yarn", MaxMS: time.Now().Add(30 * day).UnixMilli(), Sequence: int32(1000 + n)}
+			return token.Token{Kind: token.KindHDFS, Service: "kms://http@h:9600/kms", Identifier: id.Encode(), Password: []byte("keys")}
+		}
+		nn.keys = []token.Token{keys(1)}
+		app := b.live("alice")
+		b.pass(time.Minute)
+		b.expect("both are renewed at once", 2, 0)
+		if got := alongOf(t, handed, app); got != 2 {
+			t.Errorf("a node has %d tokens", got)
+		}
+		nn.mu.Lock()
+		nn.keys = []token.Token{keys(2)}
+		nn.mu.Unlock()
+		b.pass(tokenLife + day)
+		var carried []string
+		_ = b.loop.Do(func() error {
+			for _, c := range b.carried.of[app] {
+				carried = append(carried, c.token.Service)
+			}
+			return nil
+		})
+		if len(carried) != 2 || len(b.carried.all) != 2 {
+			t.Errorf("after three days %d are renewed, %d in all", len(carried), len(b.carried.all))
+		}
+		if _, old := b.carried.all[nameOf(keys(1))]; old {
+			t.Error("the first token of the Key Management Server is still renewed")
+		}
+		b.over(app)
+		b.pass(11 * time.Minute)
+		if len(b.carried.all) > 0 {
+			t.Errorf("%d tokens outlive the application", len(b.carried.all))
+		}
+	})
+}
+
+// alongOf returns how many tokens nodes get for an application.
+func alongOf(t *testing.T, h *Handed, app records.ApplicationID) int {
+	t.Helper()
+	all, _ := h.Beat(someNode, 0)
+	for _, m := range all {
+		if records.ApplicationIDFrom(m.GetAppId()) == app {
+			c, err := token.DecodeCredentials(m.GetCredentialsForApp())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(c.Tokens)
+		}
+	}
+	return 0
 }

@@ -80,7 +80,8 @@ type carriedToken struct {
 	own    bool
 	id     token.Delegation
 	apps   map[records.ApplicationID]bool
-	spared bool // an application asked not to cancel it
+	spared bool            // an application asked not to cancel it
+	with   []*carriedToken // were got with it, and end with it
 
 	due    time.Time               // of the next renewal, or of the cancellation once no application is left; zero = never
 	until  time.Time               // it is good until then; zero: unknown
