@@ -81,6 +81,7 @@ type Submission struct {
 	Name     string
 	Type     string // shown in lists; YARN if empty
 	Queue    string // the default queue if empty
+	Label    string // of the nodes for its containers, where requests name none; empty: the queue's default
 	Priority int32
 	Tags     []string
 	AM       Launch
@@ -115,6 +116,9 @@ func (s Submission) PB(types records.ResourceTypes) (*pb.ApplicationSubmissionCo
 	}
 	if s.Queue != "" {
 		m.SetQueue(s.Queue)
+	}
+	if s.Label != "" {
+		m.SetNodeLabelExpression(s.Label)
 	}
 	p := &pb.Priority{}
 	p.SetPriority(s.Priority)

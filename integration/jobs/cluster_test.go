@@ -126,7 +126,7 @@ func startCluster(t testing.TB, rms, nms int, set map[string]string, hosts ...st
 	return c
 }
 
-func (c *cluster) node(i int) {
+func (c *cluster) node(i int, more ...string) {
 	id := fmt.Sprintf("nm%d", i+1)
 	free := ports.Loopback(c.t, 3)
 	if i < len(c.hosts) {
@@ -134,10 +134,10 @@ func (c *cluster) node(i int) {
 			free[k] = strings.Replace(a, "127.0.0.1", c.hosts[i], 1)
 		}
 	}
-	c.start(id, "nm",
+	c.start(id, "nm", append(more,
 		"-D", "yarn.nodemanager.address="+free[0], "-D", "yarn.nodemanager.localizer.address="+free[1],
 		"-D", "yarn.nodemanager.webapp.address="+free[2], "-D", "yarn.nodemanager.local-dirs="+filepath.Join(c.dir, id, "local"),
-		"-D", "yarn.nodemanager.log-dirs="+filepath.Join(c.dir, id, "log"))
+		"-D", "yarn.nodemanager.log-dirs="+filepath.Join(c.dir, id, "log"))...)
 }
 
 func (c *cluster) write(name string, site map[string]string) {

@@ -53,6 +53,7 @@ type Job struct {
 const (
 	KeyName         = "mapreduce.job.name"
 	KeyQueue        = "mapreduce.job.queuename"
+	KeyLabel        = "mapreduce.job.node-label-expression"
 	KeyPriority     = "mapreduce.job.priority"
 	KeyReduces      = "mapreduce.job.reduces"
 	KeyMapMemory    = "mapreduce.map.memory.mb"
@@ -127,6 +128,7 @@ type Spec struct {
 	MasterSize          Size
 	Priority            int32
 	Queue               string
+	Label               string // of the nodes for all containers; empty: the queue's default
 	SplitMin, SplitMax  int64
 }
 
@@ -180,6 +182,8 @@ func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	if s.Queue, _ = c.Get(KeyQueue); s.Queue == "" {
 		s.Queue = "default"
 	}
+	label, _ := c.Get(KeyLabel)
+	s.Label = strings.TrimSpace(label)
 	r := reader{c: c}
 	s.MapSize = Size{r.memory(KeyMapMemory, 1024), r.number(KeyMapCores, 1, 1, math.MaxInt32)}
 	s.ReduceSize = Size{r.memory(KeyReduceMemory, 1024), r.number(KeyReduceCores, 1, 1, math.MaxInt32)}

@@ -12,7 +12,7 @@ import (
 
 // followed are the keys of MapReduce that jobs follow.
 var followed = []string{
-	KeyName, KeyQueue, KeyPriority, KeyReduces, KeyMapMemory, KeyMapCores, KeyReduceMemory, KeyReduceCores, KeyMasterMemory,
+	KeyName, KeyQueue, KeyLabel, KeyPriority, KeyReduces, KeyMapMemory, KeyMapCores, KeyReduceMemory, KeyReduceCores, KeyMasterMemory,
 	KeyMasterCores, KeyMasterTries, staging.Key, KeySort, KeyFactor, KeyTimeout, KeyMapTries, KeyReduceTries, KeyCopies,
 	KeySlowStart, KeySplitMin, KeySplitMax, KeySeparator, KeyFields, KeyNodeFailures,
 }
