@@ -34,6 +34,8 @@ yarn queue -list nope
 yarn cluster -lnl
 yarn cluster -lna
 yarn cluster --list-node-labels
+yarn cluster -lnl -dnl
+yarn cluster -dnl
 yarn application -list
 yarn application -list -appStates FOO
 yarn application -status application_1_0001

@@ -81,11 +81,18 @@ func BenchmarkDecisionBesideUnmet(b *testing.B) {
 	decide(b, s)
 }
 
-// The same where an eighth of the nodes has no label, and the others have seven.
+// The same where some labels divide the nodes, a part of which has none.
 func BenchmarkDecisionInPartitions(b *testing.B) {
+	for _, n := range []int{1, 7} {
+		b.Run(fmt.Sprintf("labels=%d", n), func(b *testing.B) { decide(b, labelledCluster(b, n)) })
+	}
+}
+
+// labelledCluster has 1,000 nodes and 2,000 applications in 500 leaves, which are divided evenly between n labels and none.
+func labelledCluster(b *testing.B, n int) *Scheduler {
 	limits := map[string]string{}
 	var labels []string
-	for i := range 7 {
+	for i := range n {
 		labels = append(labels, fmt.Sprintf("x%d", i))
 		limits["accessible-node-labels."+labels[i]+".capacity"] = "4"
 	}
@@ -93,15 +100,16 @@ func BenchmarkDecisionInPartitions(b *testing.B) {
 	s := New(Config{Tree: tree, Minimum: res(1, 1)})
 	labels = append(labels, "")
 	for i := range 1000 {
-		s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20), Label: labels[i%8]})
+		s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20), Label: labels[i%len(labels)]})
 	}
 	for i := range 2000 {
+		label := labels[i%len(labels)]
 		h := s.AddApp(AppSpec{
-			Seq: int64(i), Queue: fmt.Sprintf("root.p%d.l%d", i%20, i/20%25), User: fmt.Sprintf("u%d", i%7), AM: res(1, 1), Label: labels[i%8],
+			Seq: int64(i), Queue: fmt.Sprintf("root.p%d.l%d", i%20, i/20%25), User: fmt.Sprintf("u%d", i%7), AM: res(1, 1), Label: label,
 		})
-		s.UpdateAsks(h, []Ask{{Priority: 1, Name: Any, Count: 1 << 30, RelaxLocality: true, Capability: res(1+int64(i%3), 1), Label: labels[i%8]}})
+		s.UpdateAsks(h, []Ask{{Priority: 1, Name: Any, Count: 1 << 30, RelaxLocality: true, Capability: res(1+int64(i%3), 1), Label: label}})
 	}
-	decide(b, s)
+	return s
 }
 
 // The same where leaves hold their users to 25 % of a leaf, which all have reached.
