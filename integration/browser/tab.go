@@ -251,12 +251,12 @@ func (tab *Tab) Type(selector, text string) {
 }
 
 // keys are those that Press knows, with their codes.
-var keys = map[string]int{"Tab": 9, "Enter": 13, " ": 32}
+var keys = map[string]int{"Tab": 9, "Enter": 13, " ": 32, "x": 88}
 
 // Press presses a key, as a reader does who has no mouse.
 func (tab *Tab) Press(key string) {
 	tab.t.Helper()
-	text := map[string]string{"Enter": "\r", " ": " "}[key]
+	text := map[string]string{"Enter": "\r", " ": " ", "x": "x"}[key]
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		params := map[string]any{"type": kind, "key": key, "code": map[string]string{" ": "Space"}[key], "windowsVirtualKeyCode": keys[key]}
 		if kind == "keyDown" && text != "" {

@@ -66,6 +66,7 @@ var skips = map[string]map[string]int{
 	"HEDDLE_TEST_FULL=1 runs it, as it takes minutes": {
 		"cmd/heddle/internal/whatif/proof_test.go": 1,
 		"integration/browser/matrix_test.go":       1,
+		"integration/browser/pace_test.go":         1,
 		"hdfsadapter/secure_test.go":               1,
 		"integration/hadooplab/main.go":            1,
 		"integration/secure/hdfs_test.go":          1,

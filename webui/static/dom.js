@@ -25,16 +25,24 @@ function listen(handlers) {
   this.listen = listen;
 }
 
+const fields = new Set(['input', 'select', 'textarea']); // what a reader fills in
+
 /** el makes an element: el('a', {href, class}, child, …). An href that begins with / is a path of this server. Children are elements, texts, or arrays of them; null is left out. */
 export function el(name, attributes = {}, ...children) {
   const e = document.createElement(name);
+  e.hears = fields.has(name); // it, or what is in it, has handlers or a value: patch must not take it for what looks the same
   for (const [k, v] of Object.entries(attributes)) {
     if (v === null || v === undefined || v === false) continue;
-    if (k.startsWith('on')) listen.call(e, { ...e.handlers, [k.slice(2)]: v });
+    if (k.startsWith('on')) {
+      listen.call(e, { ...e.handlers, [k.slice(2)]: v });
+      e.hears = true;
+    }
     else e.setAttribute(k, v === true ? '' : k === 'href' ? here(v) : v);
   }
   for (const c of children.flat(Infinity)) {
-    if (c !== null && c !== undefined && c !== false) e.append(c instanceof Node ? c : String(c));
+    if (c === null || c === undefined || c === false) continue;
+    if (c.hears) e.hears = true;
+    e.append(c instanceof Node ? c : String(c));
   }
   return e;
 }

@@ -23,8 +23,10 @@ class HeatMap {
   }
 
   update(spec) {
+    const same = spec.racks === this.spec.racks && spec.by === this.spec.by;
     this.spec = spec;
-    this.layout();
+    this.box.setAttribute('aria-label', spec.label);
+    if (!same) this.layout();
   }
 
   /** layout finds a place for each node. */
@@ -128,7 +130,7 @@ class HeatMap {
   }
 }
 
-/** heatMap is a map: {id, racks: [{name, nodes}], label, look(node) → {part, kind?}, tell(node) → elements, open(node)}. */
+/** heatMap is a map: {id, racks: [{name, nodes}], by: what is shown of them, label, look(node) → {part, kind?}, tell(node) → elements, open(node)}. */
 export function heatMap(spec) {
   const old = maps.get(spec.id);
   if (old?.place.isConnected) {

@@ -4,14 +4,14 @@ const keyOf = (n) => (n.nodeType === Node.ELEMENT_NODE ? n.dataset.key ?? (n.id 
 const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
 
 function attributes(old, fresh) {
-  for (const { name } of [...old.attributes]) {
+  if (old.attributes.length) for (const { name } of [...old.attributes]) {
     // an open part is the reader's own, and a style may be set by its properties only, as the policy for content says
     if (name !== 'style' && name !== 'open' && !fresh.hasAttribute(name)) old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
     if (name !== 'style' && name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText;
+  if ((old.hasAttribute('style') || fresh.hasAttribute('style')) && old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText;
   if (old.type === 'checkbox' && old !== document.activeElement && old.checked !== fresh.checked) old.checked = fresh.checked;
   const typed = old.form?.classList.contains('action'); // what a reader has begun to fill in is the reader's own
   if ('value' in fresh && !typed && old !== document.activeElement && old.value !== fresh.value) old.value = fresh.value;
@@ -22,6 +22,7 @@ function node(old, fresh, tint) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
+  if (fresh.hears === false && !old.hears && old.isEqualNode(fresh)) return; // most rows of a list are as they were
   attributes(old, fresh);
   old.listen?.(fresh.handlers ?? {});
   if (!old.listen && fresh.handlers) {

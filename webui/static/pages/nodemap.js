@@ -21,7 +21,14 @@ export async function load(signal) {
 
 const kind = (state) => (['LOST', 'UNHEALTHY', 'REBOOTED'].includes(state) ? 'bad' : state === 'DECOMMISSIONING' ? 'wait' : ['RUNNING', 'NEW'].includes(state) ? '' : 'off');
 
+let kept = {}; // the racks of the last answer: while it holds, nothing is drawn anew
+
 function racks(map) {
+  if (kept.map !== map) kept = { map, racks: racksOf(map) };
+  return kept.racks;
+}
+
+function racksOf(map) {
   return list(map.rack).map((r) => ({ name: r.name, nodes: r.id.map((id, i) => ({ id, state: r.state[i], use: r.usePercent[i], containers: r.containers[i], suspended: r.suspended[i], lent: r.lentPercent[i] })) }));
 }
 
@@ -35,7 +42,7 @@ export function draw(map) {
     choice('by', 'Colour by', Object.entries(by).map(([name, x]) => [name === 'use' ? '' : name, x.head])),
     el('div', { class: 'filters', role: 'search' }, field('q', 'Search', { type: 'search', placeholder: 'host, rack, version' }), field('rack', 'Rack')),
     nodes.length === 0 ? el('div', { class: 'scroll' }, el('p', { class: 'none' }, 'No node has joined, or none is admitted by these filters.')) : heatMap({
-      id: 'nodes-map', racks: all, label: `${count(nodes.length, 'node')} in ${count(all.length, 'rack')}, ${ill} lost or unhealthy. The arrow keys go from node to node, Enter opens one.`,
+      id: 'nodes-map', racks: all, by: how.head, label: `${count(nodes.length, 'node')} in ${count(all.length, 'rack')}, ${ill} lost or unhealthy. The arrow keys go from node to node, Enter opens one.`,
       look: (n) => ({ part: how.part(n), kind: kind(n.state) }),
       tell: (n) => [el('b', {}, n.id), badge(n.state), el('span', {}, `${n.use} % used`), el('span', {}, count(n.containers, 'container')), how.says(n) && how !== by.use ? el('span', {}, how.says(n)) : ''],
       open: (n) => { location.href = here(`/cluster/node/${encodeURIComponent(n.id)}`); },
