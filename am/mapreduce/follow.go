@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"heddle/am/client"
@@ -99,7 +100,11 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 		if url != last {
 			last, p.Known, p.Status = url, false, job.Status{}
 		}
-		c := signed.Caller{Base: url, Signer: signer, HTTP: h}
+		plain := url
+		if rest, secured := strings.CutPrefix(url, "https://"); secured { // calls are signed, and the port takes both (pages)
+			plain = "http://" + rest
+		}
+		c := signed.Caller{Base: plain, Signer: signer, HTTP: h}
 		for began := time.Now(); time.Since(began) < time.Second; {
 			var s job.Status
 			if err := c.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version, Attempts: x.attempts}, &s); err != nil {

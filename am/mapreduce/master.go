@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -24,6 +25,7 @@ import (
 	"heddle/conf/ssl"
 	"heddle/hdfsadapter"
 	"heddle/internal/pause"
+	"heddle/yarn/proxyca"
 	"heddle/yarn/rest/port"
 	"heddle/yarn/token"
 )
@@ -63,6 +65,11 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
+	served, secured, err := proxyca.Served(l, os.Getenv)
+	if err != nil {
+		l.Close()
+		return err
+	}
 	host := os.Getenv("NM_HOST")
 	if host == "" {
 		if host, err = os.Hostname(); err != nil {
@@ -72,10 +79,10 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	}
 	m := &master{
 		spec: s, splits: splits, files: adapter.As(s.User, client.Tokens(creds)...), log: log, creds: creds,
-		listener: l, url: "http://" + net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port)),
+		listener: served, url: "http://" + net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port)),
 	}
 	defer l.Close()
-	err = am.Run(ctx, am.Options{Conf: c, Credentials: creds, TrackingURL: m.url, Log: log}, m.run)
+	err = am.Run(ctx, am.Options{Conf: c, Credentials: creds, TrackingURL: pages(m.url, secured), Log: log}, m.run)
 	if !m.concluded && m.killed(ctx, c) {
 		ctx := context.WithoutCancel(ctx)
 		m.discard(ctx, m.committer(m.attempt))
@@ -88,6 +95,14 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 		}
 	}
 	return err
+}
+
+// pages returns where the pages of an ApplicationMaster are: with a certificate, by HTTPS at the port of the rest.
+func pages(url string, secured bool) string {
+	if secured {
+		return "https" + strings.TrimPrefix(url, "http")
+	}
+	return url
 }
 
 type master struct {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -26,7 +28,7 @@ func page(t *testing.T, url string) string {
 	return string(b)
 }
 
-// MapReduce's own ApplicationMaster serves its pages with the certificate that it was given, and demands the proxy's. One without HTTPS is refused.
+// MapReduce's own ApplicationMaster serves its pages with the certificate that it was given, and demands the proxy's. heddle mr serves its page with its own, unasked. One without HTTPS is refused.
 func TestStockApplicationMasterWithTLS(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	l := hadooplab.Start(t, hadooplab.Options{
@@ -55,6 +57,21 @@ func TestStockApplicationMasterWithTLS(t *testing.T) {
 	})
 	if out, err := command(t, l, "app", "-kill", app); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	input := l.Dir() + "/input"
+	write(t, input, "a line\n")
+	ours := exec.CommandContext(t.Context(), heddle, "mr", "-input", input, "-output", input+"-out", "-mapper", "sh -c 'sleep 30; cat'", "-numReduceTasks", "0")
+	ours.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.Conf())
+	if err := ours.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await.Slowly(t, "the page of heddle mr comes by HTTPS", func() bool {
+		out, err := command(t, l, "app", "-list", "-appStates", "RUNNING")
+		id := submitted.FindString(out)
+		return err == nil && id != "" && id != app && strings.Contains(page(t, proxied(id)+"/"), "1 running")
+	})
+	if err := ours.Wait(); err != nil {
+		t.Errorf("heddle mr: %v", err)
 	}
 	plain := begin()
 	await.Slowly(t, "an ApplicationMaster without HTTPS is refused", func() bool {

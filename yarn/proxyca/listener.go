@@ -1,0 +1,121 @@
+package proxyca
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+
+	"heddle/internal/bounded"
+	"heddle/internal/keystore"
+)
+
+// Served returns a listener of an ApplicationMaster's that takes TLS with the certificate that the ApplicationMaster was given, besides connections without, and
+// true; the listener itself and false if it was given none. getenv reads the container's environment.
+func Served(l net.Listener, getenv func(string) string) (net.Listener, bool, error) {
+	path := getenv("KEYSTORE_FILE_LOCATION")
+	if path == "" {
+		return l, false, nil
+	}
+	pair, err := certificateIn(path, getenv("KEYSTORE_PASSWORD"))
+	if err != nil {
+		return nil, false, fmt.Errorf("the ApplicationMaster's certificate: %w", err)
+	}
+	return &either{l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}}, true, nil
+}
+
+func certificateIn(path, password string) (pair tls.Certificate, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return pair, err
+	}
+	defer f.Close()
+	raw, err := bounded.ReadSome(f, keystore.MaxSize)
+	if err != nil {
+		return pair, err
+	}
+	s, err := keystore.Parse(raw, password, "")
+	if err != nil {
+		return pair, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(s.Keys) != 1 {
+		return pair, fmt.Errorf("%s has %d keys instead of one", path, len(s.Keys))
+	}
+	pair.PrivateKey = s.Keys[0].Private
+	for _, c := range s.Keys[0].Chain {
+		pair.Certificate = append(pair.Certificate, c.Raw)
+	}
+	return pair, nil
+}
+
+// either is a listener of connections with and without TLS.
+type either struct {
+	net.Listener
+	config *tls.Config
+}
+
+func (e *either) Accept() (net.Conn, error) {
+	c, err := e.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &eitherConn{Conn: c, config: e.config}, nil
+}
+
+// eitherConn knows by the first byte from the client whether it speaks TLS. Servers read before they write.
+type eitherConn struct {
+	net.Conn
+	config *tls.Config
+	once   sync.Once
+	in     net.Conn
+	err    error
+}
+
+// handshakeRecord begins TLS, and no request of HTTP.
+const handshakeRecord = 22
+
+func (c *eitherConn) known() (net.Conn, error) {
+	c.once.Do(func() {
+		first := make([]byte, 1)
+		if _, c.err = c.Conn.Read(first); c.err != nil {
+			return
+		}
+		c.in = &begun{c.Conn, first}
+		if first[0] == handshakeRecord {
+			c.in = tls.Server(c.in, c.config)
+		}
+	})
+	return c.in, c.err
+}
+
+func (c *eitherConn) Read(b []byte) (int, error) {
+	in, err := c.known()
+	if err != nil {
+		return 0, err
+	}
+	return in.Read(b)
+}
+
+func (c *eitherConn) Write(b []byte) (int, error) {
+	in, err := c.known()
+	if err != nil {
+		return 0, err
+	}
+	return in.Write(b)
+}
+
+// begun is a connection of which some bytes were read.
+type begun struct {
+	net.Conn
+	read []byte
+}
+
+func (c *begun) Read(b []byte) (int, error) {
+	if len(c.read) > 0 {
+		n := copy(b, c.read)
+		c.read = c.read[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}
