@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -193,14 +194,18 @@ func (f *Feed) After(id ID, most int) Part {
 		return out
 	}
 	out.Missed = id.Less(f.lost)
-	from, to := 0, len(f.events)
-	for from < to { // the first event after id
-		if mid := (from + to) / 2; id.Less(f.events[mid].ID) {
-			to = mid
-		} else {
-			from = mid + 1
-		}
-	}
+	from := sort.Search(len(f.events), func(i int) bool { return id.Less(f.events[i].ID) })
 	out.Events = append(out.Events, f.events[from:min(from+most, len(f.events))]...)
 	return out
+}
+
+// Before returns up to most events before a number, those next to it, the oldest first; the zero ID stands for the end.
+func (f *Feed) Before(id ID, most int) []Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to := len(f.events)
+	if id != (ID{}) {
+		to = sort.Search(len(f.events), func(i int) bool { return !f.events[i].ID.Less(id) })
+	}
+	return append([]Event(nil), f.events[max(0, to-most):to]...)
 }

@@ -155,3 +155,31 @@ func TestEventsOfABatch(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// The newest events are found from the end, some at a time, without one that is left out or comes twice.
+func TestBefore(t *testing.T) {
+	f := New()
+	if got := f.Before(ID{}, 3); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	for i := range uint64(10) {
+		f.Add(5+i, some("a", "b"))
+	}
+	var got []string
+	for at := (ID{}); ; {
+		events := f.Before(at, 3)
+		if len(events) == 0 {
+			break
+		}
+		for i := len(events) - 1; i >= 0; i-- {
+			got = append(got, events[i].ID.String())
+		}
+		at = events[0].ID
+	}
+	if len(got) != 20 || got[0] != "14-1" || got[1] != "14-0" || got[19] != "5-0" {
+		t.Errorf("%v", got)
+	}
+	if got := f.Before(ID{7, 0}, 100); len(got) != 4 || got[3].ID != (ID{6, 1}) {
+		t.Errorf("%v", got)
+	}
+}

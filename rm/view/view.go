@@ -242,7 +242,9 @@ func (m *Metrics) withoutLabels(l *leader.Leader) {
 func (v *Viewer) Metrics() Metrics {
 	m := Metrics{Nodes: map[pb.NodeState]int{}}
 	now := v.Now().UnixMilli()
+	var usable []records.NodeID
 	v.Source.Read(func(s *ledger.State) {
+		usable = make([]records.NodeID, 0, len(s.Nodes))
 		m.Submitted, m.Assigned = s.Submitted, s.Granted.Until(now)
 		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
 		for _, n := range s.Nodes {
@@ -250,6 +252,7 @@ func (v *Viewer) Metrics() Metrics {
 			if !n.Usable() {
 				continue
 			}
+			usable = append(usable, n.ID)
 			m.All.Total, m.All.Used, m.All.Containers = m.All.Total.Add(n.Capability), m.All.Used.Add(n.Used), m.All.Containers+int64(len(n.Containers))
 			if LabelsOf(v).Of(s, n.ID) == "" {
 				m.Total = m.Total.Add(n.Capability)
@@ -285,13 +288,21 @@ func (v *Viewer) Metrics() Metrics {
 			m.withoutLabels(l)
 		}
 	}
-	for _, n := range v.Nodes() {
-		if n.Known && n.Usable() {
-			m.UtilizedMB += int64(n.Status.Node.GetPmem())
-			m.UtilizedCores += max(0, n.Status.Node.GetCpu()) // -1 until a node has measured
+	m.measured(v.Source.Leader(), usable)
+	return m
+}
+
+// measured adds what nodes measure of their machines.
+func (m *Metrics) measured(l *leader.Leader, nodes []records.NodeID) {
+	if l == nil {
+		return
+	}
+	for _, id := range nodes {
+		if status, _, known := l.Node(id); known {
+			m.UtilizedMB += int64(status.Node.GetPmem())
+			m.UtilizedCores += max(0, status.Node.GetCpu()) // -1 until a node has measured
 		}
 	}
-	return m
 }
 
 // Cluster is the cluster's own facts.

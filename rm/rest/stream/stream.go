@@ -146,6 +146,9 @@ type listed struct {
 
 // past answers with what is remembered, the oldest first.
 func (s *Stream) past(w *want, see func(*feed.Event) bool) yarnrest.Reply {
+	if !w.begun {
+		return s.newest(w, see)
+	}
 	out := list{}
 	at := w.after
 	for {
@@ -163,6 +166,29 @@ func (s *Stream) past(w *want, see func(*feed.Event) bool) yarnrest.Reply {
 	}
 	out.Events = out.Events[max(0, len(out.Events)-w.limit):]
 	out.Last = at.String()
+	return yarnrest.OK("events", yarnrest.Natural, out)
+}
+
+// newest answers with the newest events, the oldest of them first. Pages ask for a few again and again, so no more are looked at than that takes.
+func (s *Stream) newest(w *want, see func(*feed.Event) bool) yarnrest.Reply {
+	out := list{Last: feed.ID{}.String()}
+	size := min(batch, max(2*w.limit, 16))
+	events := s.Feed.Before(feed.ID{}, size)
+	if len(events) > 0 {
+		out.Last = events[len(events)-1].ID.String()
+	}
+	for {
+		for i := len(events) - 1; i >= 0 && len(out.Events) < w.limit; i-- {
+			if e := &events[i]; w.admits(e) && see(e) {
+				out.Events = append(out.Events, listed{e.ID.String(), eventOf(e)})
+			}
+		}
+		if len(events) < size || len(out.Events) == w.limit {
+			break
+		}
+		events = s.Feed.Before(events[0].ID, size)
+	}
+	slices.Reverse(out.Events)
 	return yarnrest.OK("events", yarnrest.Natural, out)
 }
 
