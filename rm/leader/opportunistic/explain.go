@@ -10,7 +10,7 @@ import (
 )
 
 // maxExplained bounds the requests of an application that are explained, as each is compared with all nodes.
-const maxExplained = 10
+const maxExplained = 3
 
 // Explain returns why the opportunistic requests of an application wait, the most urgent ones first. It changes nothing.
 func (a *Allocator) Explain(id records.ApplicationID) (out []explain.Reason) {
@@ -50,12 +50,7 @@ func (a *Allocator) crowd(w *wishes, r *request) (c crowd) {
 			continue
 		}
 		c.wanted++
-		load := n.length
-		for sent := range n.sent {
-			if a.lives(sent) {
-				load++
-			}
-		}
+		load := n.length + len(n.sent)
 		c.queued, c.places = c.queued+min(load, n.capacity), c.places+n.capacity
 		if load < n.capacity {
 			c.idle++
