@@ -10,7 +10,7 @@ type Wakes struct {
 }
 
 // vain is how long the scheduler is asked again without any decision where nothing else is to come: longer than any of its delays.
-const vain = Time(24 * time.Hour)
+const vain = Time(2 * time.Hour)
 
 // At enters a wake.
 func (w *Wakes) At(g *Engine, t Time) {
@@ -21,7 +21,7 @@ func (w *Wakes) At(g *Engine, t Time) {
 // Handle counts a wake that has come.
 func (w *Wakes) Handle(int64) { w.entered-- }
 
-// InVain reports whether nothing will happen any more: only wakes are to come, and for a day they have changed nothing. It is to be called
+// InVain reports whether nothing will happen any more: only wakes are to come, and for two hours they have changed nothing. It is to be called
 // after each time of the engine, with whether the scheduler has decided anything.
 func (w *Wakes) InVain(g *Engine, decided bool) bool {
 	if decided || g.pending() > w.entered {
