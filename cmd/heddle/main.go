@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/command"
+	"heddle/cmd/heddle/internal/login"
 	"heddle/cmd/heddle/internal/nodeattributes"
 	"heddle/cmd/heddle/internal/usage"
 	"heddle/cmd/heddle/internal/whatif"
@@ -36,6 +37,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(command.All(loadConf)...)
 	root.AddCommand(nodeattributes.New(nodeattributes.Config{Group: command.Group, Load: loadConf, Failed: program.Exit(255)}))
 	root.AddCommand(usage.New(func() (*conf.Config, error) { return loadConf(s.dir, s.overrides) }))
+	root.AddCommand(login.New(func() (*conf.Config, error) { return loadConf(s.dir, s.overrides) })...)
 	root.AddCommand(newAbsent()...)
 	root.AddCommand(ofLaboratory("bench", "Measure a cluster (by heddle-lab)", tools))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return dashes.Meant(err, c.CommandPath(), c.Flags()) })

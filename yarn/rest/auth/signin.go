@@ -2,16 +2,13 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"heddle/conf"
-	"heddle/conf/credential"
 	"heddle/yarn/rest"
 	"heddle/yarn/rest/auth/openid"
 )
@@ -26,57 +23,20 @@ type SignIn interface {
 	Bearer(ctx context.Context, raw string) (user string, err error)
 }
 
-const (
-	openidPrefix = "heddle.openid."
-	bearerScheme = "Bearer"
-)
+const bearerScheme = "Bearer"
 
-// signInFrom returns what the configuration says of an OpenID provider; nil if it says nothing. Only ResourceManagers have one: people sign in
-// there, and read logs there.
+// signInFrom returns a client of the configuration's OpenID provider; nil if there is none. Only ResourceManagers have one: people sign in there, and
+// read logs there.
 func (f *Filter) signInFrom(c *conf.Config, d Daemon) (SignIn, error) {
-	const issuerKey, idKey, redirectKey = openidPrefix + "issuer", openidPrefix + "client-id", openidPrefix + "redirect-url"
-	issuer := c.Text(issuerKey)
-	if issuer == "" || d.Role != "resourcemanager" {
+	if d.Role != "resourcemanager" {
 		return nil, nil
 	}
-	if err := safe(issuer); err != nil {
-		return nil, conf.ErrorAt(c, issuerKey, fmt.Errorf("%s is %q, which %w", issuerKey, issuer, err))
-	}
-	if c.Text(idKey) == "" {
-		return nil, conf.ErrorAt(c, idKey, fmt.Errorf("%s is set, and %s isn't: set it to the name under which the provider knows this cluster", issuerKey, idKey))
-	}
-	redirect := c.Text(redirectKey)
-	if redirect != "" {
-		if err := safe(redirect); err != nil {
-			return nil, conf.ErrorAt(c, redirectKey, fmt.Errorf("%s is %q, which %w", redirectKey, redirect, err))
-		}
-		if u, err := url.Parse(redirect); err != nil || u.Path != openid.CallbackPath {
-			return nil, conf.ErrorAt(c, redirectKey, fmt.Errorf("%s is %q; its path must be %s", redirectKey, redirect, openid.CallbackPath))
-		}
-	}
-	secret, _, err := credential.Password(c, openidPrefix+"client-secret")
-	if err != nil {
+	s, ok, err := openid.FromConf(c)
+	if err != nil || !ok {
 		return nil, err
 	}
-	return openid.New(openid.Settings{
-		Issuer: issuer, ClientID: c.Text(idKey), ClientSecret: secret, Scopes: c.Strings(openidPrefix + "scopes"),
-		UserClaim: c.Text(openidPrefix + "user-claim"), Audiences: c.Strings(openidPrefix + "audiences"), Redirect: redirect,
-		Secrets: f.secrets, Now: func() time.Time { return f.Now() },
-	}), nil
-}
-
-// safe reports what is wrong with a URL to which secrets go.
-func safe(text string) error {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || u.User != nil:
-		return errors.New("is no URL such as https://login.example.com/realm")
-	case u.Scheme == "https":
-		return nil
-	case u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()):
-		return nil // for tries on one machine
-	}
-	return errors.New("is not an https URL: secrets would pass in the clear")
+	s.Secrets, s.Now = f.secrets, func() time.Time { return f.Now() }
+	return openid.New(s), nil
 }
 
 // signsIn serves the paths by which people sign in. done is false for other paths.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/cmd/heddle/internal/signedin"
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/ssl"
@@ -28,6 +29,7 @@ type web struct {
 	user   string
 	scheme string // http or https
 	key    string // key of the ResourceManager's address
+	hint   string // for callers whom a ResourceManager doesn't know; "" if there is nothing to say
 }
 
 func newWeb(c *conf.Config, user string) (*web, error) {
@@ -36,7 +38,15 @@ func newWeb(c *conf.Config, user string) (*web, error) {
 		return nil, err
 	}
 	tickets := &negotiate.Transport{Next: trust.Transport(), Tickets: func() (negotiate.Tickets, error) { return secure.Cache(c) }}
-	return &web{client: &http.Client{Timeout: time.Minute, Transport: tickets}, user: user, scheme: ssl.Scheme(c), key: conf.WebKey(c, "yarn.resourcemanager.")}, nil
+	signed, err := signedin.Transport(c, tickets)
+	if err != nil {
+		return nil, err
+	}
+	w := &web{client: &http.Client{Timeout: time.Minute, Transport: signed}, user: user, scheme: ssl.Scheme(c), key: conf.WebKey(c, "yarn.resourcemanager.")}
+	if signed != http.RoundTripper(tickets) {
+		w.hint = "run heddle login"
+	}
+	return w, nil
 }
 
 // RESTError is an error in a server's answer.
@@ -130,7 +140,7 @@ func (c *Cluster) REST(ctx context.Context, r Request) (*Answer, error) {
 			failures[i] = err
 			var rest *RESTError
 			if err == nil || errors.As(err, &rest) && rest.Status != http.StatusServiceUnavailable || ctx.Err() != nil {
-				return a, err
+				return a, c.web.hinted(err)
 			}
 			if !repeatable(err, r.Method) {
 				return nil, c.explain(c.web.key, ids, addrs, failures, err)
@@ -145,6 +155,14 @@ func (c *Cluster) REST(ctx context.Context, r Request) (*Answer, error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// hinted adds to an error what its caller can do about it.
+func (w *web) hinted(err error) error {
+	if w.hint != "" && IsStatus(err, http.StatusUnauthorized) {
+		return fmt.Errorf("%w: %s", err, w.hint)
+	}
+	return err
 }
 
 // repeatable reports whether a failed request may be sent again, because it only reads or had no effect.

@@ -119,7 +119,7 @@ func (c *Client) config(p *provider, r *http.Request) *oauth2.Config {
 		redirect = scheme + "://" + r.Host + CallbackPath
 	}
 	return &oauth2.Config{
-		ClientID: c.ClientID, ClientSecret: c.ClientSecret, Endpoint: p.Endpoint(), RedirectURL: redirect,
+		ClientID: c.ClientID, ClientSecret: c.ClientSecret, Endpoint: p.endpoint, RedirectURL: redirect,
 		Scopes: append([]string{oidc.ScopeOpenID}, c.Scopes...),
 	}
 }

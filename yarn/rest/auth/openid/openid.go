@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 )
 
 // Paths of the web port, which must be reachable without an identity.
@@ -50,6 +51,7 @@ type Client struct {
 // provider holds a provider's description of itself.
 type provider struct {
 	*oidc.Provider
+	endpoint oauth2.Endpoint
 	verifier *oidc.IDTokenVerifier // of tokens for ClientID
 	any      *oidc.IDTokenVerifier // of tokens for anyone
 }
@@ -117,6 +119,7 @@ func (c *Client) discover() (*provider, error) {
 	var said struct {
 		Keys       string   `json:"jwks_uri"`
 		Algorithms []string `json:"id_token_signing_alg_values_supported"`
+		Proofs     []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := p.Claims(&said); err != nil {
 		return nil, err
@@ -129,7 +132,18 @@ func (c *Client) discover() (*provider, error) {
 	verifier := func(anyone bool) *oidc.IDTokenVerifier {
 		return oidc.NewVerifier(c.Issuer, keys, &oidc.Config{ClientID: c.ClientID, SkipClientIDCheck: anyone, SupportedSigningAlgs: usable, Now: c.Now})
 	}
-	return &provider{Provider: p, verifier: verifier(false), any: verifier(true)}, nil
+	endpoint := p.Endpoint()
+	endpoint.AuthStyle = c.style(said.Proofs)
+	return &provider{Provider: p, endpoint: endpoint, verifier: verifier(false), any: verifier(true)}, nil
+}
+
+// style returns how this cluster proves itself to a provider that takes some proofs; without a list it takes the first (OpenID Connect Discovery,
+// section 3). Trying both, as the library would, fails while a person hasn't signed in on a device yet.
+func (c *Client) style(proofs []string) oauth2.AuthStyle {
+	if c.ClientSecret != "" && (len(proofs) == 0 || slices.Contains(proofs, "client_secret_basic")) {
+		return oauth2.AuthStyleInHeader
+	}
+	return oauth2.AuthStyleInParams
 }
 
 // Bearer returns the user of a program's token: a signed token of the provider's for this cluster or one of the other audiences. The program may

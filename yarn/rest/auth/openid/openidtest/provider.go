@@ -2,6 +2,7 @@
 package openidtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,18 +18,22 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 )
 
-// A user of the provider, who hasn't its issuer's host in the name, and a client of it.
+// A user of the provider, who hasn't its issuer's host in the name, and its clients: for browsers, and for programs without one. The claim sub
+// calls the user Subject.
 const (
 	User, Password   = "test-user2", "verysecure"
 	Client, Secret   = "heddle", "of the cluster"
+	Programs         = "programs"
+	Subject          = "id2"
 	longest          = 1 << 20 // bytes of a page
 	defaultUserAgent = "Mozilla/5.0 (X11; Linux x86_64) Test"
 )
 
 // Provider is a running provider.
 type Provider struct {
-	Issuer string
-	server *httptest.Server
+	Issuer  string
+	server  *httptest.Server
+	storage *storage.Storage
 }
 
 // Start runs a provider until the test ends. Its client may have people sent back to the given addresses.
@@ -43,8 +48,9 @@ func Start(t testing.TB, redirects ...string) *Provider {
 	}
 	p.Issuer = "http://localhost:" + u.Port()
 	logs := slog.New(slog.DiscardHandler)
-	clients := map[string]*storage.Client{Client: storage.WebClient(Client, Secret, redirects...)}
-	mux.Handle("/", exampleop.SetupServer(p.Issuer, storage.NewStorageWithClients(storage.NewUserStore(p.Issuer), clients), logs, false))
+	clients := map[string]*storage.Client{Client: storage.WebClient(Client, Secret, redirects...), Programs: storage.DeviceClient(Programs, Secret)}
+	p.storage = storage.NewStorageWithClients(storage.NewUserStore(p.Issuer), clients)
+	mux.Handle("/", exampleop.SetupServer(p.Issuer, p.storage, logs, false))
 	return p
 }
 
@@ -88,4 +94,9 @@ func (p *Provider) SignIn(browser *http.Client, address, user, password string) 
 		return nil, fmt.Errorf("%s leads to %s (%s), which is no form: %s", address, answer.Request.URL, answer.Status, page)
 	}
 	return browser.PostForm(p.Issuer+"/login/username", url.Values{"id": {string(id[1])}, "username": {user}, "password": {password}})
+}
+
+// Approve has the user Subject allow a program's login (device authorization). The example's own page names its users otherwise than its tokens do.
+func (p *Provider) Approve(ctx context.Context, code string) error {
+	return p.storage.CompleteDeviceAuthorization(ctx, code, Subject)
 }
