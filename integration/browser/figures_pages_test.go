@@ -510,6 +510,8 @@ func clusterFigures(x *seen) {
 	i := x.of("cluster/info", "clusterInfo")
 	x.is("Cluster/Cluster", fmt.Sprintf("%.0f", num(i, "id")))
 	x.is("Cluster/Up since", clock(num(i, "startedOn")))
+	_, version, _ := strings.Cut(str(i, "resourceManagerBuildVersion"), " from heddle ")
+	x.is("Cluster/Heddle", version)
 	x.is("Cluster/Speaks as Hadoop", str(i, "hadoopVersion"))
 	members := x.of("heddle/members", "members")
 	x.is("Cluster/Changes of leader", whole(num(members, "epoch")))
