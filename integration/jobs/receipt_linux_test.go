@@ -149,6 +149,8 @@ func TestReceiptsNameTheCause(t *testing.T) {
 	await.Slowly(t, "the cluster is full", func() bool { return len(processes("while [ ! -e")) > 0 })
 	j, app, open = begin("waits", "-D", "mapreduce.map.memory.mb=1536")
 	c.has(app, receipt.Awaits)
+	// the leader looks each second at what waits
+	await.Slowly(t, "the limit is on record", func() bool { return c.receipt(app).Part[0].Detail == string(explain.ClusterFull) })
 	open()
 	letGo()
 	holder.end()
