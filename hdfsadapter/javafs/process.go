@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
 
@@ -18,8 +19,11 @@ const ownHeapMB = 128
 
 // ForProcess returns the file systems of a configuration for a process that isn't a NodeManager: JVMs run with its account, in a folder of their own, which end removes.
 func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry) (files *Files, end func()) {
-	folder := sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "heddle-java-") })
-	var made bool
+	var made atomic.Bool
+	folder := sync.OnceValues(func() (string, error) {
+		made.Store(true)
+		return newFolder()
+	})
 	files = New(Config{
 		Patience: c.Duration(PatienceKey), Properties: javaservices.Properties(c), Account: account, Host: host,
 		Jar: func() (string, error) {
@@ -34,7 +38,6 @@ func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry)
 			if err != nil {
 				return jvm.Config{}, err
 			}
-			made = true
 			j, err := javaservices.Runtime(c, environ.Of(c.Dir(), os.LookupEnv))
 			cfg := jvm.Of(c, j)
 			cfg.JavaOptions = append([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, j.Options...)
@@ -44,9 +47,11 @@ func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry)
 	})
 	return files, func() {
 		files.Close()
-		if made {
-			dir, _ := folder()
-			_ = os.RemoveAll(dir) // it has a jar alone
+		if !made.Load() {
+			return
+		}
+		if dir, err := folder(); err == nil {
+			_ = os.RemoveAll(dir) // it has a jar and a lock
 		}
 	}
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package javafs
+
+import "os"
+
+func newFolder() (string, error) { return os.MkdirTemp("", "heddle-java-") }
