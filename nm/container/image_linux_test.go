@@ -49,7 +49,7 @@ func newImageLab(t testing.TB, tweak ...func(*image.Config)) *lab {
 	}
 	i := imagetest.Image{
 		Layers: []imagetest.Layer{
-			imagetest.Programs(t, "sleep", "cat", "id", "ls", "touch", "mkdir", "ln", "cp", "chmod", "find"),
+			imagetest.Programs(t, "sleep", "cat", "id", "ls", "touch", "mkdir", "ln", "cp", "chmod", "find", "head", "tail", "tr", "wc", "grep", "mknod"),
 			imagetest.Tar(t, imagetest.File("from-image", "hello"), imagetest.File("gone", "x")),
 			imagetest.Tar(t, imagetest.File(".wh.gone", "")),
 		},

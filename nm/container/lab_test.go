@@ -27,6 +27,7 @@ import (
 	"heddle/nm/deletion"
 	"heddle/nm/disks"
 	"heddle/nm/enclosure"
+	"heddle/nm/gpu"
 	"heddle/nm/localizer"
 	"heddle/nm/monitor"
 	"heddle/nm/proc"
@@ -364,6 +365,7 @@ type job struct {
 	retry     *pb.ContainerRetryContext
 	service   map[string]string
 	tokens    []byte
+	gpus      int64
 
 	opportunistic bool
 }
@@ -407,7 +409,11 @@ func (j job) token(version int32) []byte {
 	t := &pb.ContainerTokenIdentifier{}
 	t.SetContainerId(j.id.PB())
 	t.SetAppSubmitter(j.user)
-	t.SetResource(records.ResourceTypes{}.PB(records.NewResource(j.memory, 1)))
+	r := records.NewResource(j.memory, 1)
+	if i, ok := j.types().Index(gpu.Type); ok {
+		r[i] = j.gpus
+	}
+	t.SetResource(j.types().PB(r))
 	t.SetCreationTime(time.Now().UnixMilli())
 	t.SetVersion(version)
 	t.SetContainerType(pb.ContainerType_TASK)
@@ -426,11 +432,27 @@ func (j job) grant(version int32) allocation.Grant {
 	if err := proto.Unmarshal(j.token(version), &id); err != nil {
 		panic(err)
 	}
-	g, err := allocation.From(&id, records.ResourceTypes{})
+	g, err := allocation.From(&id, j.types())
 	if err != nil {
 		panic(err)
 	}
 	return g
+}
+
+// withGPUs are the types of resources of jobs that ask for GPUs.
+var withGPUs = func() records.ResourceTypes {
+	types, err := records.NewResourceTypes(records.ResourceType{Name: gpu.Type})
+	if err != nil {
+		panic(err)
+	}
+	return types
+}()
+
+func (j job) types() records.ResourceTypes {
+	if j.gpus > 0 {
+		return withGPUs
+	}
+	return records.ResourceTypes{}
 }
 
 // run starts a container; user and memory have defaults.
