@@ -32,7 +32,7 @@ func heddleKeys() []Key {
 		text("heddle.nodemanager.java.class-path", "", "class path of auxiliary services and file systems that are Java classes, with : between folders and jars, behind the configuration folder; by default yarn.application.classpath and $HADOOP_CLASSPATH"),
 		integer("heddle.nodemanager.java.heap-mb", "1024", "heap of the JVM of auxiliary services, in MB; it uses at most twice as much and 512 MB in all. Leave that much of the machine's memory unassigned").min(32).max(1 << 20),
 		text("heddle.nodemanager.java.options", "", "further options of the JVM of auxiliary services, with spaces between them"),
-		text("heddle.nodemanager.java.user", "", "user of the JVM of auxiliary services, if containers run as users; by default yarn. It must not be one who may run containers"),
+		text("heddle.nodemanager.java.user", "", "user of the JVM of auxiliary services, if containers run as users; by default yarn. It must be neither root nor one who may run containers"),
 		millis("heddle.nodemanager.java.patience-ms", "60000", "how long auxiliary services that are Java classes may take to start, and each call to one or to a file system of Java; then their JVM is ended and started again").min(1000),
 		boolean("heddle.nodemanager.jvm-archive.enabled", "false", "start Java programs in containers with archives of the classes that earlier ones have loaded (Java 17 and newer)"),
 		path("heddle.nodemanager.jvm-archive.dir", "", "folder of the archives of Java classes; by default jvm-archive in the first local folder. Users of containers must be able to pass through the folders above it"),

@@ -123,7 +123,8 @@ const (
 func (r *Registry) Push(t testing.TB, i Image, repository, tag string) string {
 	t.Helper()
 	var digest string
-	for path, blob := range i.Blobs(t, "") {
+	blobs := i.Blobs(t, "")
+	for path, blob := range blobs {
 		name, ok := strings.CutPrefix(path, "blobs/sha256/")
 		if !ok {
 			continue
@@ -135,7 +136,7 @@ func (r *Registry) Push(t testing.TB, i Image, repository, tag string) string {
 		at := r.do(t, http.MethodPost, r.URL+"/v2/"+repository+"/blobs/uploads/", "", nil, http.StatusAccepted).Header.Get("Location")
 		r.do(t, http.MethodPut, at+"&digest=sha256:"+name, "application/octet-stream", blob, http.StatusCreated)
 	}
-	r.PushManifest(t, repository, tag, ManifestType, i.Blobs(t, "")["blobs/sha256/"+digest])
+	r.PushManifest(t, repository, tag, ManifestType, blobs["blobs/sha256/"+digest])
 	return digest
 }
 

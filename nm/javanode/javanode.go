@@ -69,7 +69,10 @@ func Account(c *conf.Config) (*userfiles.User, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.UID != 0 && rules.Check(name, a.UID) == nil {
+	switch {
+	case a.UID == 0:
+		return fail(errors.New("it is root"))
+	case rules.Check(name, a.UID) == nil:
 		return fail(errors.New("containers may run as it"))
 	}
 	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: slices.Clone(a.Groups)}, nil
