@@ -54,6 +54,7 @@ func (s serviceStatus) ready(component string) (ids []string) {
 type bakery struct {
 	lab        *hadooplab.Lab
 	conf, jars string
+	user       string // "": this process's
 }
 
 func newBakery(t *testing.T, l *hadooplab.Lab) bakery {
@@ -62,7 +63,7 @@ func newBakery(t *testing.T, l *hadooplab.Lab) bakery {
 	if err != nil {
 		t.Fatal("fetching YARN's services: ", err)
 	}
-	b := bakery{l, t.TempDir(), jars}
+	b := bakery{lab: l, conf: t.TempDir(), jars: jars}
 	if err := os.CopyFS(b.conf, os.DirFS(l.Conf())); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +117,9 @@ func (b bakery) command(args ...string) *exec.Cmd {
 	classes := strings.Split(cmd.Args[i+1], ":")
 	lib := "-Dservice.libdir=" + filepath.Dir(classes[len(classes)-1]) + "," + b.jars // which the ApplicationMaster gets
 	cmd.Args = slices.Insert(cmd.Args, i, lib)
+	if b.user != "" {
+		cmd.Env = append(cmd.Environ(), "HADOOP_USER_NAME="+b.user)
+	}
 	return cmd
 }
 
