@@ -1,2 +1,2 @@
-// Package images runs jobs in images, on a ResourceManager and a node of their own.
+// Package images runs jobs in images, on clusters of their own: `heddle mr`, and those of Hadoop and Spark.
 package images

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/integration/jvmtest"
 	"heddle/internal/imagetest"
 	"heddle/internal/needs"
 	"heddle/internal/publicdir"
@@ -52,8 +53,17 @@ func javaLayer(t *testing.T) imagetest.Layer {
 // javaImage has Java and Python.
 func javaImage(t *testing.T) imagetest.Image {
 	t.Helper()
-	programs := imagetest.Programs(t, python, "java", "cat", "sh", "ln", "mkdir", "ls", "cp", "chmod", "find", "readlink", "dirname", "sleep", "id", "grep") // java for its libraries
-	return imagetest.Image{Layers: []imagetest.Layer{programs, pythonLayer(t), javaLayer(t)}, Gzip: true, Env: []string{"JAVA_HOME=/opt/jre", "PATH=/opt/jre/bin:/bin"}}
+	jvm, err := filepath.EvalSymlinks(needs.Program(t, "java"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	libraries := filepath.Dir(filepath.Dir(jvm)) + "/lib/server/libjvm.so" // what it needs is what the image's needs
+	modules, err := filepath.Glob(library + "/lib-dynload/*.so")           // what these need is what those of pythonLayer need
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := imagetest.Programs(t, append(modules, python, "java", libraries, "cat", "env", "sh", "ln", "mkdir", "ls", "cp", "chmod", "find", "readlink", "dirname", "sleep", "id", "grep")...)
+	return imagetest.Image{Layers: []imagetest.Layer{programs, pythonLayer(t), javaLayer(t)}, Gzip: true, Env: []string{"JAVA_HOME=/opt/jre", "HADOOP_CONF_DIR=/etc/hadoop", "PATH=/opt/jre/bin:/bin"}}
 }
 
 // stock is a cluster with HDFS, and a registry with a login.
@@ -79,19 +89,26 @@ func startStock(t *testing.T, more map[string]string) *stock {
 	if err != nil {
 		t.Fatal(err)
 	}
+	conf := dir + "/conf" // of clients in images: it is filled when the cluster is there
+	if err := os.Mkdir(conf, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	site := map[string]string{
 		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
 		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
 		"heddle.container.allowed-system-users":                                user,
 		"heddle.nodemanager.images.registries":                                 s.registry.URL,
+		"yarn.application.classpath":                                           "/etc/hadoop," + jvmtest.Hadoop(t) + "/*",
 		"yarn.nodemanager.resource.memory-mb":                                  "8192",
 		"yarn.app.mapreduce.am.resource.mb":                                    "768",
 		runtime + "allowed-runtimes":                                           "default,docker,runc",
-		runtime + "docker.default-ro-mounts":                                   cache + ":" + cache,
-		runtime + "runc.default-ro-mounts":                                     cache + ":" + cache,
+		runtime + "type":                                                       "docker",
+		runtime + "docker.image-name":                                          s.image,
+		runtime + "docker.default-ro-mounts":                                   cache + ":" + cache + "," + conf + ":/etc/hadoop",
+		runtime + "runc.default-ro-mounts":                                     cache + ":" + cache + "," + conf + ":/etc/hadoop",
 	}
 	maps.Copy(site, more)
-	mounts := ".allowed.ro-mounts=" + cache + "\n"
+	mounts := ".allowed.ro-mounts=" + cache + "," + conf + "\n"
 	cfg := "[docker]\nmodule.enabled=true\ndocker.trusted.registries=" + s.registry.Host + "\ndocker.allowed.networks=host\ndocker" + mounts + "[runc]\nmodule.enabled=true\nrunc" + mounts
 	if err := os.Mkdir(dir+"/lab", 0o755); err != nil {
 		t.Fatal(err)
@@ -99,6 +116,9 @@ func startStock(t *testing.T, more map[string]string) *stock {
 	s.Lab = hadooplab.Start(t, hadooplab.Options{
 		Dir: dir + "/lab", DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: program(t, dir), Site: site, Files: map[string]string{"container-executor.cfg": cfg},
 	})
+	if err := os.CopyFS(conf, os.DirFS(s.Conf())); err != nil {
+		t.Fatal(err)
+	}
 	squashed := dir + "/runc-root"
 	i.Squashed(t, squashed, "team/java:1")
 	for _, command := range []string{
@@ -179,9 +199,6 @@ func (s *stock) distributedShell(t *testing.T) {
 		"class", "org.apache.hadoop.yarn.applications.distributedshell.Client", "-jar", path, "-master_memory", "384", "-container_memory", "128", "-num_containers", "2",
 		"-shell_command", "grep", "-shell_args", "-q image /of-image", "-docker_client_config", "file://" + s.logins,
 	}
-	for _, v := range s.variables("docker")[:2] {
-		args = append(args, "-shell_env", v)
-	}
 	if out := s.run(t, args...); !strings.Contains(out, "Application completed successfully") {
 		t.Error(out)
 	}
@@ -190,7 +207,7 @@ func (s *stock) distributedShell(t *testing.T) {
 const sparkProgram = `
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.appName("image").getOrCreate()
-print("executors say", spark.sparkContext.parallelize(range(4), 4).map(lambda _: open("/of-image").read().strip()).distinct().collect())
+print("executors say", sorted(set(spark.sparkContext.parallelize(range(4), 4).map(lambda _: open("/of-image").read().strip()).collect())))
 spark.stop()
 `
 

@@ -82,7 +82,7 @@ func Dir(name string, mode int64) Entry {
 
 var library = regexp.MustCompile(`(/[^ ]+) \(0x`)
 
-// Programs returns a layer with bash and some of this machine's programs, by name or path, and the libraries that they need. All are in /bin.
+// Programs returns a layer with bash and some of this machine's programs or libraries, by name or path, and the libraries that they need. All are in /bin.
 func Programs(t testing.TB, names ...string) Layer {
 	t.Helper()
 	seen := map[string]bool{}
@@ -99,7 +99,10 @@ func Programs(t testing.TB, names ...string) Layer {
 		entries = append(entries, Entry{Header: tar.Header{Name: strings.TrimPrefix(as, "/")}, Content: content})
 	}
 	for _, name := range append([]string{"bash"}, names...) {
-		path, err := exec.LookPath(name)
+		path, err := name, error(nil)
+		if !filepath.IsAbs(name) {
+			path, err = exec.LookPath(name)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
