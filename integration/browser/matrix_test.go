@@ -119,6 +119,7 @@ func look(t *testing.T, tab *Tab, url, name string) {
 	accessible(t, tab, name)
 	picture(t, tab, name)
 	tab.Size(360, 700)
+	tab.pause() // canvases follow a moment later
 	var wide bool
 	if tab.Eval(`document.documentElement.scrollWidth > innerWidth`, &wide); wide {
 		t.Errorf("%s: at 360 pixels the page scrolls sideways", name)
