@@ -123,7 +123,7 @@ func TestActionsOnNodesAreInTheAuditLog(t *testing.T) {
 		"WARN USER=alice\tIP=127.0.0.1\tOPERATION=recommissionNode\tTARGET=AdminService\tRESULT=FAILURE\tDESCRIPTION=Unauthorized user\tPERMISSIONS=",
 		"INFO USER=boss\tIP=127.0.0.1\tOPERATION=drainNode\tTARGET=AdminService\tRESULT=SUCCESS",
 		"INFO USER=boss\tIP=127.0.0.1\tOPERATION=recommissionNode\tTARGET=AdminService\tRESULT=SUCCESS",
-		"WARN USER=boss\tIP=127.0.0.1\tOPERATION=recommissionNode\tTARGET=AdminService\tRESULT=FAILURE\tDESCRIPTION=Exception in recommissionNode\tPERMISSIONS=java.lang.Exception: Node " + node + " is not being decommissioned: it is RUNNING",
+		"WARN USER=boss\tIP=127.0.0.1\tOPERATION=recommissionNode\tTARGET=AdminService\tRESULT=FAILURE\tDESCRIPTION=Exception in recommissionNode\tPERMISSIONS=Node " + node + " is not being decommissioned: it is RUNNING",
 		"WARN USER=alice\tIP=127.0.0.1\tOPERATION=updateNodeResource\tTARGET=AdminService\tRESULT=FAILURE\tDESCRIPTION=Unauthorized user\tPERMISSIONS=",
 		"INFO USER=boss\tIP=127.0.0.1\tOPERATION=updateNodeResource\tTARGET=AdminService\tRESULT=SUCCESS",
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"heddle/rm/access"
 	"heddle/rm/audit"
@@ -231,10 +232,13 @@ func (d *Door) Administered(who Caller, call string, denied bool, err error) {
 	case denied:
 		e.Failed = &audit.Failure{Description: audit.Unauthorized.Description}
 	case err != nil:
-		e.Failed = &audit.Failure{Description: "Exception in " + call, Permissions: err.Error()}
+		e.Failed = &audit.Failure{Description: "Exception in " + call, Permissions: strings.TrimPrefix(err.Error(), javaException)}
 	}
 	d.Audit.Write(e)
 }
+
+// javaException stands before the errors that REST answers with, as in YARN's answers. YARN's log doesn't have it.
+const javaException = "java.lang.Exception: "
 
 // Mastered writes that an ApplicationMaster has registered or unregistered.
 func (d *Door) Mastered(who Caller, o audit.Operation, id records.AttemptID) {

@@ -42,7 +42,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get("/preemptions", s.preemptions)
 	s.lists.Route(api, heddleBase)
 	s.records().Route(api, heddleBase)
-	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, ReadOnly: s.readOnly, Forget: s.forget}).Route(api, heddleBase)
+	(&who.Service{View: s.View, Access: s.Access, Proves: s.proves, ReadOnly: s.readOnly, Forget: s.forget}).Route(api, heddleBase)
 	machines.New(machines.Config{View: s.View, Access: s.Access, Conf: s.Conf, Find: s.findNode, Admin: s.mustAdminister, Audited: s.visits.Administered, Leader: s.leader, Refusal: refusalReply}).Route(api, heddleBase)
 	s.partitions().Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)

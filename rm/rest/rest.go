@@ -102,6 +102,7 @@ type server struct {
 	mux     daemon.Mux
 	handler http.Handler
 	tickets bool // web users have Kerberos tickets
+	proves  bool // web users prove who they are: by tickets, or at a provider
 	// readOnly: the queue editor applies nothing.
 	readOnly bool
 	forget   func(http.Header, *http.Request)
@@ -190,7 +191,7 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tickets, s.forget, s.readOnly = filter.Tickets != nil, filter.Forget, cfg.Conf.Bool("yarn.webapp.scheduler-ui.read-only.enable")
+	s.tickets, s.proves, s.forget, s.readOnly = filter.Tickets != nil, filter.Proves(), filter.Forget, cfg.Conf.Bool("yarn.webapp.scheduler-ui.read-only.enable")
 	s.api = yarnrest.NewAPI(cfg.Log)
 	api := s.api
 	api.Failed = s.failed

@@ -46,7 +46,7 @@ func TestWhoHasSignedInIsKnown(t *testing.T) {
 		var said struct{ Whoami map[string]any }
 		_ = json.NewDecoder(answer.Body).Decode(&said) // a refusal is a page
 		_ = answer.Body.Close()
-		if answer.StatusCode != want.status || said.Whoami["user"] != want.user {
+		if answer.StatusCode != want.status || said.Whoami["user"] != want.user || said.Whoami["asks"] == true {
 			t.Errorf("got %s, %v; want %d, %v", answer.Status, said.Whoami, want.status, want.user)
 		}
 		r.Header.Del("Cookie")

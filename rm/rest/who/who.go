@@ -15,8 +15,8 @@ import (
 type Service struct {
 	View   *view.Viewer
 	Access *access.Checker
-	// Tickets: users prove who they are with Kerberos. Else a request's word is taken.
-	Tickets bool
+	// Proves: users prove who they are, by Kerberos or at an OpenID provider. Else a request's word is taken.
+	Proves bool
 	// ReadOnly: the queue editor applies nothing.
 	ReadOnly bool
 	// Forget makes a browser forget its cookie.
@@ -50,7 +50,7 @@ type app struct {
 // whoami answers GET /whoami.
 func (s *Service) whoami(c *yarnrest.Call) (yarnrest.Reply, error) {
 	id := auth.From(c.Context())
-	out := whoami{User: id.User, Real: id.Real, Named: id.Method != auth.Unnamed, Method: id.Method, Asks: !s.Tickets, Admin: s.Access.Admin(id.User)}
+	out := whoami{User: id.User, Real: id.Real, Named: id.Method != auth.Unnamed, Method: id.Method, Asks: !s.Proves, Admin: s.Access.Admin(id.User)}
 	out.Queues = !s.ReadOnly && (out.Admin || !s.Access.Enabled)
 	out.Nodes = out.Admin || !s.Access.Enabled
 	if text := c.Query().Get("app"); text != "" {

@@ -92,8 +92,8 @@ type Filter struct {
 	Now                      func() time.Time
 }
 
-// proves reports whether users must prove who they are.
-func (f *Filter) proves() bool { return f.Tickets != nil || f.SignIn != nil }
+// Proves reports whether users must prove who they are.
+func (f *Filter) Proves() bool { return f.Tickets != nil || f.SignIn != nil }
 
 func (f *Filter) short(name string) (string, error) {
 	if f.Short == nil {
@@ -225,7 +225,7 @@ func (f *Filter) byName(query pairs) (t token, known bool, err error) {
 
 // mayBeUnknown reports whether a request may have no user.
 func (f *Filter) mayBeUnknown(r *http.Request) bool {
-	if f.proves() {
+	if f.Proves() {
 		return f.Open[r.URL.Path]
 	}
 	return f.Anonymous
@@ -304,7 +304,7 @@ func (f *Filter) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if e := (*wrong)(nil); errors.As(err, &e) {
 		status = e.status
 	}
-	if f.proves() {
+	if f.Proves() {
 		f.dropCookie(w.Header(), r)
 	}
 	if status == http.StatusUnauthorized {
