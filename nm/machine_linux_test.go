@@ -184,8 +184,9 @@ func TestAReplayedStartAfterARestartIsRefused(t *testing.T) {
 		t.Fatal(resp)
 	}
 	p.exit(id)
-	p.rm.reply(func(m *pb.NodeHeartbeatResponse) { m.SetContainersToBeRemovedFromNm(ids(id)) })
 	for range 2 {
+		// said again after the restart, as by a ResourceManager: a node that is killed may not have written down that it has forgotten
+		p.rm.reply(func(m *pb.NodeHeartbeatResponse) { m.SetContainersToBeRemovedFromNm(ids(id)) })
 		await.Until(t, "the node forgets the container", func() bool {
 			resp, err := protocol.GetContainerStatuses.Call(t.Context(), p.as(id.Attempt), statusesOf(id))
 			return err == nil && len(resp.GetFailedRequests()) == 1 && strings.Contains(fmt.Sprint(resp), "was recently stopped on node manager.")
