@@ -27,7 +27,8 @@ func TestEveryFigureIsWhatRESTSays(t *testing.T) {
 	}
 	s.configuration(tab)
 	s.commands(node)
-	if said := tab.Errors(); len(said) > 0 {
+	// Chromium asks for an icon of what isn't a page, such as /conf, sooner or later.
+	if said := slices.DeleteFunc(tab.Errors(), func(s string) bool { return strings.Contains(s, "favicon.ico") }); len(said) > 0 {
 		t.Errorf("the pages said %q", said)
 	}
 }
