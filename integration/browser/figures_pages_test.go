@@ -393,7 +393,7 @@ func (x *seen) machine(m any) {
 	if c := num(m, "cpuCores"); c < 0 {
 		x.is("In use on the machine/CPU", "not measured yet")
 	} else {
-		x.is("In use on the machine/CPU", fmt.Sprintf("%s %.1f of %s", bars(100*c/num(m, "processors")), c, counted(num(m, "processors"), "processor")))
+		x.is("In use on the machine/CPU", fmt.Sprintf("%s %s of %s", bars(100*c/num(m, "processors")), tenths(c), counted(num(m, "processors"), "processor")))
 	}
 	x.is("In use on the machine/Load", fmt.Sprintf("%.2f", num(m, "load")))
 	x.is("In use on the machine/Memory", part("memoryBytes", "totalMemoryBytes"))

@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 )
@@ -104,8 +105,15 @@ func whole(n float64) string {
 	return s
 }
 
-// tenths is a number with one decimal, halves rounded up as in JavaScript.
-func tenths(n float64) string { return fmt.Sprintf("%.1f", math.Floor(n*10+0.5)/10) }
+// tenths is a number with one decimal, rounded as by JavaScript's toFixed: the exact value counts (0.35 is a little less than that), and halves go up.
+func tenths(n float64) string {
+	exact := new(big.Rat).SetFloat64(n)
+	if exact == nil {
+		return fmt.Sprint(n) // no number: what is shown instead isn't that
+	}
+	exact.Add(exact.Mul(exact, big.NewRat(10, 1)), big.NewRat(1, 2))
+	return new(big.Rat).SetFrac(new(big.Int).Div(exact.Num(), exact.Denom()), big.NewInt(10)).FloatString(1)
+}
 
 // short is a number with at most one decimal.
 func short(n float64) string { return strings.TrimSuffix(tenths(n), ".0") }
