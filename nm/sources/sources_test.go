@@ -43,7 +43,7 @@ func (m memory) List(context.Context, localizer.Reader, localizer.Location) ([]l
 
 func at(t *testing.T, text string) localizer.Location {
 	t.Helper()
-	l, err := parseLocation(text)
+	l, err := ParseLocation(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func FuzzParseIndex(f *testing.F) {
 func FuzzParseLocation(f *testing.F) {
 	f.Add("hdfs://nn:8020/a")
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := parseLocation(text)
+		l, err := ParseLocation(text)
 		if err == nil && (l.Port < 0 || l.Port > 65535) {
 			t.Errorf("port %s", strconv.Itoa(int(l.Port)))
 		}

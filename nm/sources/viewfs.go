@@ -51,24 +51,28 @@ func (v ViewFS) to(at localizer.Location) (localizer.Location, error) {
 	if len(first) != 1 {
 		return at, fmt.Errorf("%s: the link %s has several targets, which Heddle can't read", at, best)
 	}
-	to, err := parseLocation(first[0])
+	to, err := ParseLocation(first[0])
 	if err != nil {
 		return at, fmt.Errorf("%s: the target of the link %s: %w", at, best, err)
 	}
 	if to.Scheme == "viewfs" || to.Scheme == "har" { // which might lead back
 		return at, fmt.Errorf("%s: the link %s leads to a mount table or an archive", at, best)
 	}
+	to.UserInfo = "" // of a link counts for nothing
 	to.Path = path.Join("/", to.Path, strings.TrimPrefix(clean, best))
 	return to, nil
 }
 
-// parseLocation reads a URI such as hdfs://nn:8020/folder.
-func parseLocation(text string) (at localizer.Location, err error) {
+// ParseLocation reads a URI such as hdfs://nn:8020/folder.
+func ParseLocation(text string) (at localizer.Location, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return at, err
 	}
 	at = localizer.Location{Scheme: u.Scheme, Host: u.Hostname(), Path: u.Path}
+	if u.User != nil {
+		at.UserInfo = u.User.Username()
+	}
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil {

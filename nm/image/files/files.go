@@ -6,29 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"strconv"
 
 	"heddle/internal/bounded"
 	"heddle/nm/localizer"
+	"heddle/nm/sources"
 )
 
 // Locate reads a URI. One without a scheme is on the default file system.
 func Locate(uri string) (at localizer.Location, err error) {
-	u, err := url.Parse(uri)
-	if err != nil {
+	if at, err = sources.ParseLocation(uri); err != nil {
 		return at, err
-	}
-	at = localizer.Location{Scheme: u.Scheme, Host: u.Hostname(), Path: u.Path}
-	if u.User != nil {
-		at.UserInfo = u.User.Username()
-	}
-	if port := u.Port(); port != "" {
-		n, err := strconv.ParseInt(port, 10, 32)
-		if err != nil {
-			return at, err
-		}
-		at.Port = int32(n)
 	}
 	if at.Path == "" || at.Path[0] != '/' {
 		return at, fmt.Errorf("%.200q is no absolute path", uri)
