@@ -45,18 +45,8 @@ func Unpack(ctx context.Context, in io.Reader, dir, diffID, digest string, most 
 	}
 	defer plain.Close()
 	sum := sha256.New()
-	archive := &limited{in: io.TeeReader(plain, sum), left: archiveBytes(most)}
-	root, err := os.OpenRoot(dir)
+	size, err := unpackAll(io.TeeReader(plain, sum), dir, most, false)
 	if err != nil {
-		return Size{}, err
-	}
-	defer root.Close()
-	u := &unpacking{root: root, most: most, ours: map[string]bool{".": true}}
-	if err := u.all(tar.NewReader(archive)); err != nil {
-		return Size{}, err
-	}
-	// What follows the end of the archive belongs to its digest.
-	if _, err := io.Copy(io.Discard, archive); err != nil {
 		return Size{}, err
 	}
 	if _, err := io.Copy(io.Discard, in); err != nil {
@@ -68,6 +58,23 @@ func Unpack(ctx context.Context, in io.Reader, dir, diffID, digest string, most 
 	if digest != "" {
 		err = same("as it came", raw, digest)
 	}
+	return size, err
+}
+
+// unpackAll unpacks an archive into the empty folder dir. signs says whether overlayfs's own signs of removed files count.
+func unpackAll(in io.Reader, dir string, most Limits, signs bool) (Size, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Size{}, err
+	}
+	defer root.Close()
+	archive := &limited{in: in, left: archiveBytes(most)}
+	u := &unpacking{root: root, most: most, ours: map[string]bool{".": true}, signs: signs}
+	if err := u.all(tar.NewReader(archive)); err != nil {
+		return u.size, err
+	}
+	// What follows the end of the archive belongs to its digest, and a program waits until it is read.
+	_, err = io.Copy(io.Discard, archive)
 	return u.size, err
 }
 
@@ -247,8 +254,8 @@ func (u *unpacking) parents(dir string) error {
 // opaqueAttr is the extended attribute of a folder that hides what lower layers have in it.
 const opaqueAttr = "trusted.overlay.opaque"
 
-// split returns the folder and the name of an entry.
-func split(name string) (dir, base string) { return path.Dir(name), path.Base(name) }
+// hide has a folder hide what lower layers have in it.
+func hide(at *os.File) error { return unix.Fsetxattr(int(at.Fd()), opaqueAttr, []byte("y"), 0) }
 
 // remove makes what removes files of lower layers.
 func (u *unpacking) remove(dir, base string) error {
@@ -263,7 +270,7 @@ func (u *unpacking) remove(dir, base string) error {
 	defer at.Close()
 	switch {
 	case base == opaque:
-		return unix.Fsetxattr(int(at.Fd()), opaqueAttr, []byte("y"), 0)
+		return hide(at)
 	case strings.HasPrefix(base, internal):
 		return nil
 	}
@@ -336,7 +343,7 @@ func (u *unpacking) folder(name string, h *tar.Header) error {
 	}
 	defer at.Close()
 	if u.hides(h) {
-		if err := unix.Fsetxattr(int(at.Fd()), opaqueAttr, []byte("y"), 0); err != nil {
+		if err := hide(at); err != nil {
 			return err
 		}
 	}

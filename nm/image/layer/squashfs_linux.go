@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path"
 	"strconv"
 	"syscall"
 
@@ -54,17 +54,7 @@ func UnpackSquashfs(ctx context.Context, file *os.File, dir string, most Limits)
 	if err := cmd.Start(); err != nil {
 		return size, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err == nil {
-		defer root.Close()
-		u := &unpacking{root: root, most: most, ours: map[string]bool{".": true}, signs: true}
-		archive := &limited{in: out, left: archiveBytes(most)}
-		if err = u.all(tar.NewReader(archive)); err == nil {
-			_, err = io.Copy(io.Discard, archive)
-		}
-		size = u.size
-	}
-	if err != nil {
+	if size, err = unpackAll(out, dir, most, true); err != nil {
 		cancel()
 	}
 	if failed := cmd.Wait(); failed != nil && ctx.Err() == nil {
@@ -81,13 +71,12 @@ func (u *unpacking) sign(name string, h *tar.Header) error {
 	if err := u.clear(name); err != nil {
 		return err
 	}
-	dir, base := split(name)
-	at, err := u.root.Open(dir)
+	at, err := u.root.Open(path.Dir(name))
 	if err != nil {
 		return err
 	}
 	defer at.Close()
-	return unix.Mknodat(int(at.Fd()), base, unix.S_IFCHR, 0)
+	return unix.Mknodat(int(at.Fd()), path.Base(name), unix.S_IFCHR, 0)
 }
 
 // hides reports whether a folder hides what lower layers have in it.
