@@ -186,9 +186,9 @@ func readAll(b blobs, name, digest string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	text, err := bounded.ReadAll(in, maxText)
+	text, err := bounded.ReadAll(in, MaxText)
 	if err == nil && digest != "" {
-		err = check(text, digest)
+		err = CheckDigest(text, digest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%.200s: %w", name, err)
@@ -196,10 +196,13 @@ func readAll(b blobs, name, digest string) ([]byte, error) {
 	return text, nil
 }
 
+// blobsDir is where blobs are in a layout.
+const blobsDir = "blobs/sha256/"
+
 // blob returns the path of a blob in a layout.
 func blob(d Descriptor) (name, digest string, err error) {
 	digest, err = parseDigest(d.Digest)
-	return "blobs/sha256/" + digest, digest, err
+	return blobsDir + digest, digest, err
 }
 
 // readIndex reads the image of an index, or of an index in it.
@@ -241,18 +244,14 @@ func readManifest(b blobs, m manifest) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, ids, err := parseConfig(text, len(m.Layers))
+	i, err := m.image(text, func(l *Layer, _ Descriptor) {
+		name := blobsDir + l.Digest
+		l.Open = func() (io.ReadCloser, error) { return b.Open(name) }
+	})
 	if err != nil {
 		return nil, err
 	}
-	i := &Image{Config: c, closer: b}
-	for at, l := range m.Layers {
-		name, digest, err := blob(l)
-		if err != nil {
-			return nil, err
-		}
-		i.Layers = append(i.Layers, Layer{DiffID: ids[at], Digest: digest, Open: func() (io.ReadCloser, error) { return b.Open(name) }})
-	}
+	i.closer = b
 	return i, nil
 }
 

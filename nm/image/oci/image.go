@@ -11,9 +11,11 @@ import (
 	"strings"
 )
 
+// MaxText bounds an index, manifest or config, in bytes.
+const MaxText = 4 << 20
+
 // Bounds of what an image may have.
 const (
-	maxText   = 4 << 20 // bytes of an index, manifest or config
 	maxLayers = 128
 	maxItems  = 10_000 // of an index or archive
 	maxDepth  = 4      // of indices that lead to others
@@ -72,6 +74,11 @@ type Descriptor struct {
 		Architecture string `json:"architecture"`
 		OS           string `json:"os"`
 	} `json:"platform"`
+}
+
+// runsHere reports whether a manifest is for this machine, as far as it says.
+func (d *Descriptor) runsHere() bool {
+	return d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == architecture
 }
 
 // manifest is an OCI or Docker manifest, or an index (list) of manifests.
@@ -147,7 +154,7 @@ const refName = "org.opencontainers.image.ref.name"
 func choose(all []Descriptor, n Name) (Descriptor, error) {
 	var fit []Descriptor
 	for _, d := range all {
-		if d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == architecture {
+		if d.runsHere() {
 			fit = append(fit, d)
 		}
 	}
@@ -169,8 +176,8 @@ func choose(all []Descriptor, n Name) (Descriptor, error) {
 	return Descriptor{}, fmt.Errorf("it has no manifest with tag %s for %s, and %d others", n.Tag, architecture, len(all))
 }
 
-// check fails if text hasn't the digest.
-func check(text []byte, digest string) error {
+// CheckDigest fails if text hasn't this sha256, in hexadecimal digits.
+func CheckDigest(text []byte, digest string) error {
 	sum := sha256.Sum256(text)
 	if got := hex.EncodeToString(sum[:]); got != digest {
 		return fmt.Errorf("its digest is sha256:%s, not sha256:%s", got, digest)

@@ -1,12 +1,6 @@
 package oci
 
-import (
-	"errors"
-	"fmt"
-)
-
-// MaxText bounds an index, manifest or config, in bytes.
-const MaxText = maxText
+import "fmt"
 
 // Parts are the texts of an image that isn't in a folder: its manifest and its config.
 type Parts struct {
@@ -45,12 +39,12 @@ func fetched(d Descriptor, fetch Fetch) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Size < 0 || d.Size > maxText {
-		return nil, fmt.Errorf("%s has %d bytes; at most %d may be there", d.Digest, d.Size, int64(maxText))
+	if d.Size < 0 || d.Size > MaxText {
+		return nil, fmt.Errorf("%s has %d bytes; at most %d may be there", d.Digest, d.Size, int64(MaxText))
 	}
 	text, err := fetch(d)
 	if err == nil {
-		err = check(text, digest)
+		err = CheckDigest(text, digest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Digest, err)
@@ -60,7 +54,7 @@ func fetched(d Descriptor, fetch Fetch) ([]byte, error) {
 
 func forMachine(all []Descriptor) (Descriptor, error) {
 	for _, d := range all {
-		if d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == architecture {
+		if d.runsHere() {
 			return d, nil
 		}
 	}
@@ -73,16 +67,23 @@ func (p Parts) Image(layer func(*Layer, Descriptor)) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, ids, err := parseConfig(p.Config, len(m.Layers))
+	for at, d := range m.Layers {
+		if d.Size < 0 {
+			return nil, fmt.Errorf("layer %d: its size is negative", at+1)
+		}
+	}
+	return m.image(p.Config, layer)
+}
+
+// image returns the image of a manifest and its config. layer completes a layer with how it is read.
+func (m *manifest) image(config []byte, layer func(*Layer, Descriptor)) (*Image, error) {
+	c, ids, err := parseConfig(config, len(m.Layers))
 	if err != nil {
 		return nil, err
 	}
 	i := &Image{Config: c}
 	for at, d := range m.Layers {
 		digest, err := parseDigest(d.Digest)
-		if err == nil && d.Size < 0 {
-			err = errors.New("its size is negative")
-		}
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", at+1, err)
 		}
@@ -92,6 +93,3 @@ func (p Parts) Image(layer func(*Layer, Descriptor)) (*Image, error) {
 	}
 	return i, nil
 }
-
-// CheckDigest fails if text hasn't this sha256, in hexadecimal digits.
-func CheckDigest(text []byte, digest string) error { return check(text, digest) }
