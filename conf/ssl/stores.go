@@ -62,11 +62,7 @@ func (f *file) certificates() ([]tls.Certificate, error) {
 		if len(k.Chain) == 0 {
 			continue
 		}
-		c := tls.Certificate{PrivateKey: k.Private, Leaf: k.Chain[0]}
-		for _, x := range k.Chain {
-			c.Certificate = append(c.Certificate, x.Raw)
-		}
-		all = append(all, c)
+		all = append(all, k.Certificate())
 	}
 	if len(all) == 0 {
 		key := f.prefix + "keystore.location"

@@ -186,11 +186,7 @@ func trust(c *conf.Config) (*tls.Config, error) {
 		return nil, err
 	}
 	for _, k := range own.Keys {
-		cert := tls.Certificate{PrivateKey: k.Private}
-		for _, x := range k.Chain {
-			cert.Certificate = append(cert.Certificate, x.Raw)
-		}
-		cfg.Certificates = append(cfg.Certificates, cert)
+		cfg.Certificates = append(cfg.Certificates, k.Certificate())
 	}
 	known, err := storeAt(c, ldapKey+".ssl.truststore")
 	if err != nil {

@@ -7,6 +7,7 @@ package keystore
 
 import (
 	"crypto"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
 	"errors"
@@ -24,6 +25,18 @@ type Key struct {
 	Alias   string
 	Private crypto.Signer
 	Chain   []*x509.Certificate
+}
+
+// Certificate returns the key with its certificates, for TLS.
+func (k *Key) Certificate() tls.Certificate {
+	c := tls.Certificate{PrivateKey: k.Private}
+	for _, x := range k.Chain {
+		c.Certificate = append(c.Certificate, x.Raw)
+	}
+	if len(k.Chain) > 0 {
+		c.Leaf = k.Chain[0]
+	}
+	return c
 }
 
 // Store holds the content of a file.

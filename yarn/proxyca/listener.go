@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 
 	"heddle/internal/bounded"
@@ -26,12 +25,7 @@ func Served(l net.Listener, getenv func(string) string) (net.Listener, bool, err
 }
 
 func certificateIn(path, password string) (pair tls.Certificate, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return pair, err
-	}
-	defer f.Close()
-	raw, err := bounded.ReadSome(f, keystore.MaxSize)
+	raw, err := bounded.ReadFile(path, keystore.MaxSize)
 	if err != nil {
 		return pair, err
 	}
@@ -42,11 +36,7 @@ func certificateIn(path, password string) (pair tls.Certificate, err error) {
 	if len(s.Keys) != 1 {
 		return pair, fmt.Errorf("%s has %d keys instead of one", path, len(s.Keys))
 	}
-	pair.PrivateKey = s.Keys[0].Private
-	for _, c := range s.Keys[0].Chain {
-		pair.Certificate = append(pair.Certificate, c.Raw)
-	}
-	return pair, nil
+	return s.Keys[0].Certificate(), nil
 }
 
 // either is a listener of connections with and without TLS.

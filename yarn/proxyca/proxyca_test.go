@@ -65,10 +65,7 @@ func stores(t *testing.T, a *Authority, app records.ApplicationID) (tls.Certific
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := tls.Certificate{PrivateKey: own.Keys[0].Private}
-	for _, c := range own.Keys[0].Chain {
-		pair.Certificate = append(pair.Certificate, c.Raw)
-	}
+	pair := own.Keys[0].Certificate()
 	pool := x509.NewCertPool()
 	pool.AddCert(trust.Trusted[0])
 	return pair, pool
