@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	folderPrefix = "heddle-java-"
-	lockName     = "lock"
+	lockName = "lock"
 	// young is how long a folder may be without a lock: its process has just made it.
 	young = time.Minute
 	// maxLooked bounds how many names of the folder of temporary files are looked at: it is everyone's.

@@ -17,6 +17,9 @@ import (
 // ownHeapMB is the heap of a JVM beside a command, a task or a ResourceManager: a few buffers of files.
 const ownHeapMB = 128
 
+// folderPrefix begins the names of folders of ForProcess.
+const folderPrefix = "heddle-java-"
+
 // ForProcess returns the file systems of a configuration for a process that isn't a NodeManager: JVMs run with its account, in a folder of their own, which end removes.
 func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry) (files *Files, end func()) {
 	var made atomic.Bool
