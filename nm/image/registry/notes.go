@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"heddle/internal/bounded"
+	"heddle/internal/whole"
 	"heddle/nm/image/oci"
 )
 
 // notes is a folder of the parts of images that were found, in a file each. It outlives the process.
 type notes string
+
+// unwritten begins the names of files that aren't whole.
+const unwritten = "new-"
 
 // Bounds of the folder: images, bytes of one's parts as they are written, and bytes of all.
 const (
@@ -55,19 +59,7 @@ func (n notes) write(key string, p oci.Parts) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(string(n), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), n.path(key))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := whole.Write(n.path(key), unwritten, 0o600, text); err != nil {
 		return err
 	}
 	return n.shrink()
@@ -91,7 +83,7 @@ func (n notes) shrink() error {
 		if err != nil {
 			continue // another has removed it
 		}
-		if strings.HasPrefix(name, "new-") && time.Since(info.ModTime()) > time.Hour {
+		if strings.HasPrefix(name, unwritten) && time.Since(info.ModTime()) > time.Hour {
 			_ = os.Remove(filepath.Join(string(n), name))
 			continue
 		}

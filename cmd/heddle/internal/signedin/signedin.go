@@ -18,6 +18,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/ssl"
 	"heddle/internal/bounded"
+	"heddle/internal/whole"
 	"heddle/yarn/rest/auth/openid"
 )
 
@@ -69,20 +70,10 @@ func (s *Store) keep(l openid.Login) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(s.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep the login: %w", err)
-	}
-	f, err := os.CreateTemp(dir, "login-*.tmp") // for its owner alone
-	if err != nil {
-		return fmt.Errorf("keep the login: %w", err)
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.path)
+	if err = os.MkdirAll(filepath.Dir(s.path), 0o700); err == nil {
+		err = whole.Write(s.path, ".login-", 0o600, b)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // what it has isn't needed
 		return fmt.Errorf("keep the login: %w", err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"heddle/cmd/internal/dashes"
 	"heddle/conf"
 	"heddle/internal/bounded"
+	"heddle/internal/whole"
 	"heddle/sim/trace"
 	"heddle/sim/whatif"
 	"heddle/sim/whatif/change"
@@ -235,16 +235,12 @@ func amount(flag, text string) (records.Resource, error) {
 // write writes the answer. A page is whole, or isn't there.
 func (o *flags) write(out io.Writer, r *whatif.Report) error {
 	if o.html != "" {
-		f, err := os.CreateTemp(filepath.Dir(o.html), ".what-if-")
-		if err != nil {
+		var text bytes.Buffer
+		if err := page.Write(&text, r); err != nil {
 			return err
 		}
-		err = errors.Join(page.Write(f, r), f.Chmod(0o644), f.Close())
-		if err == nil {
-			err = os.Rename(f.Name(), o.html)
-		}
-		if err != nil {
-			return errors.Join(err, os.Remove(f.Name()))
+		if err := whole.Write(o.html, ".what-if-", 0o644, text.Bytes()); err != nil {
+			return err
 		}
 	}
 	if o.json {
