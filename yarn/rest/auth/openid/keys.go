@@ -5,15 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-
-	"heddle/internal/bounded"
 )
 
 // keySet checks signatures by the provider's keys. The library asks the provider for its keys whenever a token names one that it doesn't know. Anyone
@@ -86,20 +83,6 @@ func (c capped) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer.Body = &limited{ReadCloser: answer.Body, left: largest}
+	answer.Body = http.MaxBytesReader(nil, answer.Body, largest)
 	return answer, nil
-}
-
-// limited fails when more is read than allowed.
-type limited struct {
-	io.ReadCloser
-	left int
-}
-
-func (l *limited) Read(b []byte) (int, error) {
-	n, err := l.ReadCloser.Read(b)
-	if l.left -= n; l.left < 0 {
-		return 0, bounded.ErrTooLong
-	}
-	return n, err
 }

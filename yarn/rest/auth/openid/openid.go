@@ -14,6 +14,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"heddle/internal/together"
 )
 
 // Paths of the web port, which must be reachable without an identity.
@@ -41,11 +43,11 @@ type Client struct {
 	Settings
 	web *http.Client
 
-	mu      sync.Mutex
-	found   *provider
-	err     error     // of the last try to find it
-	retry   time.Time // the next try isn't made before
-	finding chan struct{}
+	looks together.Group[error]
+	mu    sync.Mutex
+	found *provider
+	err   error     // of the last try to find it
+	retry time.Time // the next try isn't made before
 }
 
 // provider holds a provider's description of itself.
@@ -72,39 +74,41 @@ func New(s Settings) *Client {
 
 // provider returns the provider's description of itself. It is asked once, and again after a pause if it doesn't answer.
 func (c *Client) provider(ctx context.Context) (*provider, error) {
-	for {
-		c.mu.Lock()
-		switch {
-		case c.found != nil:
-			defer c.mu.Unlock()
-			return c.found, nil
-		case c.finding == nil && c.err != nil && c.Now().Before(c.retry):
-			defer c.mu.Unlock()
-			return nil, c.err
-		case c.finding == nil:
-			c.finding = make(chan struct{})
-			go c.find(c.finding)
-		}
-		done := c.finding
-		c.mu.Unlock()
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if p := c.known(); p != nil {
+		return p, nil
+	}
+	looked := make(chan error, 1)
+	go func() { looked <- c.looks.Get(c.look) }()
+	select {
+	case err := <-looked:
+		return c.known(), err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
-// find asks the provider, for all that wait.
-func (c *Client) find(done chan struct{}) {
-	p, err := c.discover()
+func (c *Client) known() *provider {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.found
+}
+
+// look asks the provider, for all that wait.
+func (c *Client) look() error {
+	c.mu.Lock()
+	if c.found != nil || c.err != nil && c.Now().Before(c.retry) {
+		defer c.mu.Unlock()
+		return c.err
+	}
+	c.mu.Unlock()
+	p, err := c.discover()
 	if err != nil {
 		err = fmt.Errorf("the OpenID provider %s: %w", c.Issuer, err)
 	}
-	c.found, c.err, c.retry, c.finding = p, err, c.Now().Add(pause), nil
-	close(done)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found, c.err, c.retry = p, err, c.Now().Add(pause)
+	return err
 }
 
 // algorithms are those of signatures that a provider makes with a key that it alone has.
