@@ -216,19 +216,11 @@ func (c *Cluster) schedule() {
 	for c.decide(now) {
 		continue
 	}
-	c.wakeAt(c.sched.NextWake(), &c.woken)
+	c.wakes.At(c.engine, c.sched.NextWake(), &c.woken)
 	if _, more := c.engine.Next(); more || c.still > 0 { // without other events a round changes nothing, except for resumes
-		c.wakeAt(c.sched.NextRound(), &c.round)
+		c.wakes.At(c.engine, c.sched.NextRound(), &c.round)
 	}
 	c.metrics.use(now, c.used, c.total)
-}
-
-// wakeAt calls Step at a time (ms), unless a call at that time is entered already. 0 means never.
-func (c *Cluster) wakeAt(t int64, entered *int64) {
-	if t > 0 && t != *entered {
-		*entered = t
-		c.wakes.At(c.engine, Time(t)*1e6)
-	}
 }
 
 // decide lets the scheduler decide once. It returns true if containers were preempted, so that the scheduler must

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -53,15 +54,9 @@ func SetLabels(jobs []Job, tree *queue.Tree, labels []Label) error {
 	for i := range jobs {
 		j := &jobs[i]
 		if capacity {
-			q, found := tree.Find(j.Queue)
-			if !found {
-				q = tree.Above(j.Queue)
-			}
-			if j.Label == "" {
-				j.Label = q.DefaultLabel
-			}
-			if j.Label != "" && !label.Has(q.Labels, j.Label) {
-				return fmt.Errorf("job %s: its queue %s may not use nodes with the label %s (accessible-node-labels: %s)", j.Name, j.Queue, j.Label, strings.Join(q.Labels, ","))
+			var err error
+			if j.Label, err = LabelIn(tree, j.Queue, j.Label); err != nil {
+				return fmt.Errorf("job %s: %w", j.Name, err)
 			}
 		}
 		if !known[j.Label] {
@@ -69,4 +64,18 @@ func SetLabels(jobs []Job, tree *queue.Tree, labels []Label) error {
 		}
 	}
 	return nil
+}
+
+// LabelIn returns the label of what a job asks for in a queue of the CapacityScheduler: its own or, if that is empty, the queue's default one. The
+// error refuses one that the queue may not use.
+func LabelIn(tree *queue.Tree, path, own string) (string, error) {
+	q, found := tree.Find(path)
+	if !found {
+		q = tree.Above(path)
+	}
+	to := cmp.Or(own, q.DefaultLabel)
+	if to != "" && !label.Has(q.Labels, to) {
+		return to, fmt.Errorf("its queue %s may not use nodes with the label %s (accessible-node-labels: %s)", path, to, strings.Join(q.Labels, ","))
+	}
+	return to, nil
 }

@@ -12,10 +12,13 @@ type Wakes struct {
 // vain is how long the scheduler is asked again without any decision where nothing else is to come: longer than any of its delays.
 const vain = Time(2 * time.Hour)
 
-// At enters a wake.
-func (w *Wakes) At(g *Engine, t Time) {
-	w.entered++
-	g.At(t, w, 0)
+// At enters a wake at a time in ms, unless that is 0 or the last one of its kind, which is kept in last.
+func (w *Wakes) At(g *Engine, ms int64, last *int64) {
+	if ms > 0 && ms != *last {
+		*last = ms
+		w.entered++
+		g.At(Time(ms)*Time(time.Millisecond), w, 0)
+	}
 }
 
 // Handle counts a wake that has come.

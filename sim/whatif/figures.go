@@ -84,9 +84,7 @@ func figures(apps []load.App, outcomes []load.Outcome, of []int, capacityMS int6
 		f.Apps++
 		times = append(times, o.End-apps[i].Submit)
 	}
-	slices.Sort(times)
-	f.Wait = waitsOf(waits)
-	f.Time = Percentile{seconds(at(times, .5)), seconds(at(times, .9)), seconds(at(times, .99))}
+	f.Wait, f.Time = percentiles(waits), percentiles(times)
 	f.Share = share(within, capacityMS)
 	return f
 }
@@ -94,7 +92,7 @@ func figures(apps []load.App, outcomes []load.Outcome, of []int, capacityMS int6
 // partFigures sums up a partition. Applications, and their times, aren't one's.
 func partFigures(o *load.Outcome, capacityMS int64) (f Figures) {
 	f.add(o)
-	f.Wait, f.Share = waitsOf(slices.Clone(o.Waits)), share(o.WithinMS, capacityMS)
+	f.Wait, f.Share = percentiles(slices.Clone(o.Waits)), share(o.WithinMS, capacityMS)
 	return f
 }
 
@@ -109,10 +107,10 @@ func (f *Figures) add(o *load.Outcome) {
 	f.Cores += seconds(o.CoreMS)
 }
 
-// waitsOf sorts waits in ms.
-func waitsOf(waits []int32) Percentile {
-	slices.Sort(waits)
-	return Percentile{seconds(at(waits, .5)), seconds(at(waits, .9)), seconds(at(waits, .99))}
+// percentiles sorts times in ms.
+func percentiles[N int32 | int64](ms []N) Percentile {
+	slices.Sort(ms)
+	return Percentile{seconds(at(ms, .5)), seconds(at(ms, .9)), seconds(at(ms, .99))}
 }
 
 // share returns the part of what nodes offered, 0 to 1.

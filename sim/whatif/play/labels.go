@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"heddle/rm/queue"
-	"heddle/rm/queue/label"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/sim"
 	"heddle/sim/whatif/load"
 )
 
@@ -32,18 +31,14 @@ func labelAdded(p *player, tree *queue.Tree) error {
 	var errs []error
 	for i := range p.opt.Add {
 		a := &p.opt.Add[i]
-		q, found := tree.Find(a.Queue)
-		if !found {
-			q = tree.Above(a.Queue)
-		}
-		if a.Label == "" && q.DefaultLabel != "" {
-			setLabel(a, q.DefaultLabel)
-		}
+		label, err := sim.LabelIn(tree, a.Queue, a.Label)
 		switch {
-		case !label.Has(q.Labels, a.Label):
-			errs = append(errs, fmt.Errorf("job %s: its queue %s may not use nodes with the label %s (accessible-node-labels: %s)", a.Name, a.Queue, a.Label, strings.Join(q.Labels, ",")))
-		case !known[a.Label]:
-			errs = append(errs, fmt.Errorf("job %s: no node of the record had the label %s", a.Name, a.Label))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("job %s: %w", a.Name, err))
+		case !known[label]:
+			errs = append(errs, fmt.Errorf("job %s: no node of the record had the label %s", a.Name, label))
+		case a.Label == "" && label != "":
+			setLabel(a, label)
 		}
 	}
 	return errors.Join(errs...)

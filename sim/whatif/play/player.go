@@ -296,16 +296,9 @@ func (p *player) schedule() {
 	for p.decide(now) {
 		continue
 	}
-	p.wakeAt(p.driver.NextWake(), &p.woken)
+	p.wakes.At(&p.engine, p.driver.NextWake(), &p.woken)
 	if _, more := p.engine.Next(); more || p.still > 0 { // else a round changes nothing
-		p.wakeAt(p.driver.NextRound(), &p.round)
-	}
-}
-
-func (p *player) wakeAt(t int64, entered *int64) {
-	if t > 0 && t != *entered {
-		*entered = t
-		p.wakes.At(&p.engine, sim.Time(t)*sim.Time(time.Millisecond))
+		p.wakes.At(&p.engine, p.driver.NextRound(), &p.round)
 	}
 }
 
