@@ -48,7 +48,7 @@ func TestOpportunisticRequestsSayWhyTheyWait(t *testing.T) {
 			if !ok {
 				t.Fatal("it leads")
 			}
-			return [5]int64{int64(x.Allocated), x.Granted, x.Released, x.NodeLocal, x.OffSwitch}
+			return [5]int64{int64(x.Allocated), x.Granted(), x.Released, x.NodeLocal, x.OffSwitch}
 		}
 		if got := sum(); got != [5]int64{3, 3, 0, 0, 3} {
 			t.Errorf("%v", got)

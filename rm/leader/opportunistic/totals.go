@@ -10,12 +10,14 @@ import (
 // and one that was demoted isn't counted.
 type Totals struct {
 	Allocated                       int   // now
-	Granted, Released               int64 // Released includes those that an earlier leader granted
-	NodeLocal, RackLocal, OffSwitch int64 // of Granted: where, as the request wanted it
+	NodeLocal, RackLocal, OffSwitch int64 // granted: where, as the request wanted it
+	Released                        int64 // includes those that an earlier leader granted
 }
 
+// Granted returns how many were granted.
+func (t *Totals) Granted() int64 { return t.NodeLocal + t.RackLocal + t.OffSwitch }
+
 func (t *Totals) at(where scheduler.Locality) {
-	t.Granted++
 	switch where {
 	case scheduler.NodeLocal:
 		t.NodeLocal++

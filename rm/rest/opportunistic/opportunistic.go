@@ -23,7 +23,7 @@ func Bean(l *leader.Leader, host string) daemon.Bean {
 		{Name: "tag.Context", Value: "yarn"},
 		{Name: "tag.Hostname", Value: host},
 		{Name: "AllocatedOContainers", Value: t.Allocated},
-		{Name: "AggregateOContainersAllocated", Value: t.Granted},
+		{Name: "AggregateOContainersAllocated", Value: t.Granted()},
 		{Name: "AggregateOContainersReleased", Value: t.Released},
 		{Name: "AggregateNodeLocalOContainersAllocated", Value: t.NodeLocal},
 		{Name: "AggregateRackLocalOContainersAllocated", Value: t.RackLocal},
