@@ -144,7 +144,7 @@ type listed struct {
 	event
 }
 
-// past answers with what is remembered, the oldest first.
+// past answers with what is remembered, or came after what the client has, the oldest first.
 func (s *Stream) past(w *want, see func(*feed.Event) bool) yarnrest.Reply {
 	if !w.begun {
 		return s.newest(w, see)
@@ -153,7 +153,7 @@ func (s *Stream) past(w *want, see func(*feed.Event) bool) yarnrest.Reply {
 	at := w.after
 	for {
 		p := s.Feed.After(at, batch)
-		out.Missed = out.Missed || p.Missed && w.begun
+		out.Missed = out.Missed || p.Missed
 		for i := range p.Events {
 			e := &p.Events[i]
 			if at = e.ID; w.admits(e) && see(e) {
