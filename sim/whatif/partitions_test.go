@@ -1,16 +1,15 @@
 package whatif_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"heddle/conf"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
+	"heddle/sim/recordtest"
 	"heddle/sim/whatif"
 	"heddle/sim/whatif/change"
 	"heddle/sim/whatif/gate"
@@ -18,26 +17,7 @@ import (
 	"heddle/yarn/records"
 )
 
-var slot = records.NewResource(1024, 1)
-
-// recorder returns a driver whose events go to a file.
-func recorder(t *testing.T, source *eventlog.Source) (*eventlog.Driver, string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "events.log")
-	log, err := eventlog.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, types, err := source.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: slot}, log, source, eventlog.Header{Heddle: conf.Version, Time: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, file
-}
+var slot = recordtest.Slot
 
 // labelled are queues with shares of the label gpu; adhoc has nothing of it, and dev asks for it by default.
 func labelled(t *testing.T) *eventlog.Source {
@@ -52,7 +32,7 @@ func labelled(t *testing.T) *eventlog.Source {
 func inPartitions(t *testing.T) string {
 	t.Helper()
 	source := labelled(t)
-	d, file := recorder(t, source)
+	d, file := recordtest.Driver(t, source, 1)
 	tree, _, err := source.Tree()
 	if err != nil {
 		t.Fatal(err)
@@ -70,16 +50,7 @@ func inPartitions(t *testing.T) string {
 	if err := sim.SetLabels(jobs, tree, nodes.Labels); err != nil {
 		t.Fatal(err)
 	}
-	c, err := sim.NewCluster(d, nodes, jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	recordtest.Play(t, d, nodes, jobs)
 	return file
 }
 
@@ -149,7 +120,7 @@ func TestAddedJobsInPartitions(t *testing.T) {
 
 // Attributes of nodes, tags and constraints hold when a record is played: also tags of containers that ran when it began, and attributes of added nodes.
 func TestConstraintsArePlayed(t *testing.T) {
-	d, file := recorder(t, queues(t))
+	d, file := recordtest.Driver(t, queues(t), 1)
 	now := int64(1000)
 	app := func(seq int32, tags ...string) scheduler.AppHandle {
 		id := records.ApplicationID{ClusterTimestamp: 7, ID: seq}

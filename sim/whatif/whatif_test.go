@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/conf"
 	"heddle/rm/queue"
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
+	"heddle/sim/recordtest"
 	"heddle/sim/whatif"
 	"heddle/sim/whatif/change"
 	"heddle/sim/whatif/gate"
@@ -44,20 +43,8 @@ func queues(t *testing.T, more ...string) *eventlog.Source {
 // record simulates jobs and records what the scheduler decides.
 func record(t *testing.T, source *eventlog.Source, load float64) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "events.log")
-	log, err := eventlog.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, types, err := source.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
 	slot := records.NewResource(1024, 1)
-	d, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: slot}, log, source, eventlog.Header{Heddle: conf.Version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, file := recordtest.Driver(t, source, 0)
 	jobs := sim.Generate(sim.Workload{
 		Tasks: 3000, PerJob: 20, Mean: 20e9, Load: load, Slots: 80, Resource: slot, Queues: []string{"root.prod", "root.dev", "root.adhoc"}, Users: 6,
 	}, 7)
@@ -68,16 +55,7 @@ func record(t *testing.T, source *eventlog.Source, load float64) string {
 		j.Stages = append(j.Stages, sim.Stage{Priority: 2, Resource: slot, Tasks: j.Stages[0].Tasks[half:]})
 		j.Stages[0].Tasks = j.Stages[0].Tasks[:half]
 	}
-	c, err := sim.NewCluster(d, sim.Nodes{Count: 20, Capacity: slot.Times(4)}, jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	recordtest.Play(t, d, sim.Nodes{Count: 20, Capacity: slot.Times(4)}, jobs)
 	return file
 }
 

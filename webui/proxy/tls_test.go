@@ -31,11 +31,7 @@ func certified(t *testing.T, a *proxyca.Authority, app records.ApplicationID) *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := tls.Certificate{PrivateKey: s.Keys[0].Private}
-	for _, c := range s.Keys[0].Chain {
-		pair.Certificate = append(pair.Certificate, c.Raw)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}}
+	return &tls.Config{Certificates: []tls.Certificate{s.Keys[0].Certificate()}}
 }
 
 // Pages come from servers with the certificate of their application alone, also where another application's connection was just open.

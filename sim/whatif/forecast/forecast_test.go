@@ -1,16 +1,14 @@
 package forecast_test
 
 import (
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"heddle/conf"
 	"heddle/rm/queue"
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
+	"heddle/sim/recordtest"
 	"heddle/sim/whatif/change"
 	"heddle/sim/whatif/forecast"
 	"heddle/sim/whatif/load"
@@ -22,11 +20,6 @@ var slot = records.NewResource(1024, 1)
 // record simulates jobs of two stages on a loaded cluster of three queues, with or without preemption, and returns the record's file.
 func record(t *testing.T, preemption bool, queues ...string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "events.log")
-	log, err := eventlog.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	source := &eventlog.Source{Keys: map[string]string{queue.SchedulerClass: "capacity", "yarn.resourcemanager.scheduler.monitor.enable": "false"}}
 	if preemption {
 		source.Keys["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
@@ -37,14 +30,7 @@ func record(t *testing.T, preemption bool, queues ...string) string {
 	} {
 		source.Keys[queue.Prefix+k] = v
 	}
-	tree, types, err := source.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: slot}, log, source, eventlog.Header{Heddle: conf.Version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, file := recordtest.Driver(t, source, 0)
 	jobs := sim.Generate(sim.Workload{
 		Tasks: 4500, PerJob: 20, Mean: 20e9, Load: 0.95, Slots: 80, Resource: slot, Queues: queues, Users: 6,
 	}, 7)
@@ -55,16 +41,7 @@ func record(t *testing.T, preemption bool, queues ...string) string {
 		j.Stages = append(j.Stages, sim.Stage{Priority: 2, Resource: slot, Tasks: j.Stages[0].Tasks[half:]})
 		j.Stages[0].Tasks = j.Stages[0].Tasks[:half]
 	}
-	c, err := sim.NewCluster(d, sim.Nodes{Count: 20, Capacity: slot.Times(4)}, jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	recordtest.Play(t, d, sim.Nodes{Count: 20, Capacity: slot.Times(4)}, jobs)
 	return file
 }
 

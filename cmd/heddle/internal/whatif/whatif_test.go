@@ -11,9 +11,9 @@ import (
 	"heddle/cmd/heddle/internal/whatif"
 	"heddle/conf"
 	"heddle/rm/queue"
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
+	"heddle/sim/recordtest"
 	"heddle/yarn/records"
 )
 
@@ -39,34 +39,13 @@ func heddle(args ...string) (out string, err error) {
 // recorded is a record of jobs of a user in two queues.
 func recorded(t *testing.T) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "events.log")
-	log, err := eventlog.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	slot := records.NewResource(1024, 1)
 	source := &eventlog.Source{Keys: map[string]string{
 		queue.SchedulerClass: "capacity", queue.Prefix + "root.queues": "zebra,yak", queue.Prefix + "root.zebra.capacity": "50", queue.Prefix + "root.yak.capacity": "50",
 	}}
-	tree, types, err := source.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: slot}, log, source, eventlog.Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, file := recordtest.Driver(t, source, 0)
 	jobs := sim.Generate(sim.Workload{Tasks: 400, PerJob: 10, Mean: 20e9, Load: 1, Slots: 16, Resource: slot, Queues: []string{"root.zebra", "root.yak"}, Users: 2}, 7)
-	c, err := sim.NewCluster(d, sim.Nodes{Count: 4, Capacity: slot.Times(4), PerRack: 2}, jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	recordtest.Play(t, d, sim.Nodes{Count: 4, Capacity: slot.Times(4), PerRack: 2}, jobs)
 	return file
 }
 
