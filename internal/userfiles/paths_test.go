@@ -65,7 +65,6 @@ var allowed = map[string]string{
 	"nm/image/bundle/bundle_linux.go unix.Open":             "a local folder, the root or the container's own, from where openat2 follows no link",
 	"nm/image/bundle/bundle_linux.go unix.Statfs":           "cgroups",
 	"nm/image/layer/layer_linux.go os.OpenRoot":             "a new folder in the store of layers",
-	"nm/image/layer/squashfs_linux.go os.OpenRoot":          "a new folder in the store of layers",
 	"nm/image/run_linux.go os.OpenFile":                     "of the user's log folder, called with the user's rights",
 	"nm/image/settings/registries.go bounded.ReadFile":      "the administrator's logins and certificates",
 	"nm/image/settings/registries.go os.Stat":               "the administrator's logins",
