@@ -43,10 +43,12 @@ func TestOpportunisticContainersMakeWay(t *testing.T) {
 	becomes(t, first, Running)
 	second = l.run(opportunistic(2, 400))
 	becomes(t, second, Running)
-	third, fourth := l.run(opportunistic(3, 400)), l.run(opportunistic(4, 100))
+	third := l.run(opportunistic(3, 400))
+	await.Until(t, "one that waits", func() bool { return l.node.Room().Opportunities().Queued == 1 })
+	fourth := l.run(opportunistic(4, 100)) // it would fit, but comes after one that waits
+	await.Until(t, "two that wait", func() bool { return l.node.Room().Opportunities().Queued == 2 })
 	becomes(t, third, Scheduled)
 	becomes(t, fourth, Scheduled)
-	await.Until(t, "two that wait", func() bool { return l.node.Room().Opportunities().Queued == 2 })
 	fifth := l.run(opportunistic(5, 100))
 	waitDone(t, fifth)
 	if s := fifth.Status(); s.ExitCode != records.ExitKilledByScheduler || !strings.Contains(s.Diagnostics, "Opportunistic container queue is full.") {
