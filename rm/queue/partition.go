@@ -96,12 +96,27 @@ func (p *parser) partitions(t *Tree) {
 // shareIn reads what a queue has in the partition that is being read. The root always has all of it.
 func (p *parser) shareIn(q *Queue) {
 	q.withoutShare()
-	if q.Parent == nil || !label.Sets(p.settings, q.Path, p.label) && q.Made != template.Flexible {
+	if q.Parent == nil {
+		p.rootWeight(q)
+		return
+	}
+	if !label.Sets(p.settings, q.Path, p.label) && q.Made != template.Flexible {
 		return
 	}
 	p.capacities(q)
 	if name, v := p.own(q.Path, label.Key(p.label)+"maximum-am-resource-percent", ""); v != "" {
 		q.MaxAMShare = float32(p.number(name, v, 0))
+	}
+}
+
+// rootWeight reads the weight of the root in a partition, where a setting gives it one: it is shown, and has no effect.
+func (p *parser) rootWeight(q *Queue) {
+	key, text := p.own(q.Path, label.Key(p.label)+"capacity", "")
+	if !strings.HasSuffix(text, "w") {
+		return
+	}
+	if v := p.quantity(key, text, true); v.Unit(p.types.Len()) == quantity.ByWeight {
+		q.Weight, q.NormalizedWeight = float32(v[0].Value), 1
 	}
 }
 

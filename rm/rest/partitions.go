@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
-	"heddle/rm/queue/quantity"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -50,8 +49,8 @@ func (t *capacityTree) capacity(p *partition) partitionCapacity {
 		ConfiguredMin: t.bounded(p.queue.ConfiguredMin()), ConfiguredMax: t.bounded(p.queue.ConfiguredMax()),
 		EffectiveMin: t.resource(p.share.Min), EffectiveMax: t.resource(p.share.Max),
 	}
-	if q := p.queue; q.Parent == nil && len(q.Children) > 0 && q.Children[0].Unit == quantity.ByWeight {
-		out.Weight, out.NormalizedWeight = 1, 1 // of the root, as YARN has it in partitions alone
+	if q := p.queue; q.Parent == nil && p.name != "" {
+		out.Weight, out.NormalizedWeight = q.Weight, q.NormalizedWeight // YARN shows those of its settings in partitions alone
 	}
 	if guaranteed := t.shareOf(p.share.Min, p.size); guaranteed > 0 {
 		out.UsedCapacity = 100 * float32(used/guaranteed)

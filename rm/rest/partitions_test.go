@@ -8,18 +8,20 @@ import (
 	"heddle/yarn/records"
 )
 
-// The root has a weight in partitions if the queues below it do, as in YARN.
+// The root has a weight in partitions if a setting of its own gives it one, as in YARN: the queues below it don't.
 func TestTheRootsWeightInAPartition(t *testing.T) {
 	one := records.NewResource(1024, 1)
-	for capacity, want := range map[string][2]float32{"100": {-1, 0}, "2w": {1, 1}} {
+	for capacity, want := range map[string][2]float32{"": {-1, 0}, "100": {-1, 0}, "1w": {1, 1}} {
 		tree, err := queue.ParseCapacity(map[string]string{
-			"root.queues": "p", "root.p.capacity": capacity, "root.p.accessible-node-labels": "x", "root.p.accessible-node-labels.x.capacity": capacity,
+			"root.queues": "p", "root.p.capacity": "2w", "root.p.accessible-node-labels": "x", "root.p.accessible-node-labels.x.capacity": "2w",
+			"root.accessible-node-labels.x.capacity": capacity,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		x := tree.In("x")
 		c := capacityTree{server: &server{Config: Config{Queues: queue.NewLive(tree), MinAllocation: one}}, tree: tree, uses: map[string]*view.QueueUse{"root": {}}}
-		got := c.capacity(&partition{name: "x", queue: tree.Root, size: one, use: &view.LabelUse{}})
+		got := c.capacity(&partition{name: "x", queue: x.Root, size: one, use: &view.LabelUse{}})
 		if got.Weight != want[0] || got.NormalizedWeight != want[1] {
 			t.Errorf("%s: weight %v, %v; want %v", capacity, got.Weight, got.NormalizedWeight, want)
 		}
