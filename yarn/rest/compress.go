@@ -1,20 +1,24 @@
 package rest
 
 import (
-	"compress/gzip"
+	"bufio"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // compressedTypes are the types of answers that are compressed if the client asks for it. As in Hadoop, these are all
 // answers of the APIs, however small, and nothing else: neither pages nor /jmx and /conf.
 var compressedTypes = []string{"application/json", "application/xml", "application/vnd.sun.wadl+xml", "text/plain"}
 
-var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+// compressBlock is how many bytes are compressed at a time. Each block is compressed by itself, so that nothing is kept for a client between its writes: a compressor with a
+// window keeps 800 KB for each, and hundreds of pages refresh at the same moment. It costs a seventh more bytes, and a tenth of the time.
+const compressBlock = 16 << 10
 
 // takesGzip reports whether a client accepts gzip by name. As in Hadoop, a wildcard doesn't count.
 func takesGzip(h http.Header) bool {
@@ -35,7 +39,8 @@ type compressor struct {
 	http.ResponseWriter
 	status int // 0: not set yet
 	sent   bool
-	gz     *gzip.Writer // nil: not compressed
+	gz     *gzip.Writer  // nil: not compressed
+	block  *bufio.Writer // collects what gz gets
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -64,8 +69,8 @@ func (c *compressor) send(body bool) {
 		if tag := h.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
 			h.Set("ETag", "W/"+tag) // compressed bytes differ
 		}
-		c.gz = compressors.Get().(*gzip.Writer)
-		c.gz.Reset(c.ResponseWriter)
+		c.gz, _ = gzip.NewWriterLevel(c.ResponseWriter, gzip.StatelessCompression) // the level is valid
+		c.block = bufio.NewWriterSize(c.gz, compressBlock)
 	}
 	c.ResponseWriter.WriteHeader(c.status)
 }
@@ -91,7 +96,7 @@ func (c *compressor) Write(b []byte) (int, error) {
 	if c.gz == nil {
 		return c.ResponseWriter.Write(b)
 	}
-	return c.gz.Write(b)
+	return c.block.Write(b)
 }
 
 // ReadFrom lets the kernel copy files to the socket if they aren't compressed.
@@ -100,14 +105,14 @@ func (c *compressor) ReadFrom(r io.Reader) (int64, error) {
 	if c.gz == nil {
 		return io.Copy(c.ResponseWriter, r)
 	}
-	return io.Copy(c.gz, r)
+	return io.Copy(c.block, r)
 }
 
 // FlushError sends what was written so far, for http.ResponseController.
 func (c *compressor) FlushError() error {
 	c.send(true)
 	if c.gz != nil {
-		if err := c.gz.Flush(); err != nil {
+		if err := errors.Join(c.block.Flush(), c.gz.Flush()); err != nil {
 			return err
 		}
 	}
@@ -124,8 +129,6 @@ func (c *compressor) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 func (c *compressor) finish() {
 	c.send(false)
 	if c.gz != nil {
-		_ = c.gz.Close() // a lost client can't be told
-		c.gz.Reset(nil)
-		compressors.Put(c.gz)
+		_, _ = c.block.Flush(), c.gz.Close() // a lost client can't be told
 	}
 }

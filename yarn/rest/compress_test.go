@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -206,5 +207,32 @@ func TestOddPaths(t *testing.T) {
 		if a.ServeHTTP(w, r); w.Code != http.StatusBadRequest {
 			t.Errorf("%s %s: %d", header, value, w.Code)
 		}
+	}
+}
+
+// Hundreds of pages ask at the same moment: an answer that is under way holds little for its compression.
+func TestCompressionHoldsLittleForAClient(t *testing.T) {
+	const clients, most = 100, 64 << 10
+	text := bytes.Repeat([]byte(`{"id":"host:45454","state":"RUNNING"},`), 1000)
+	open := make([]*compressor, clients)
+	measure := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := measure()
+	for i := range open {
+		w := httptest.NewRecorder()
+		w.Header().Set("Content-Type", "application/json")
+		open[i] = &compressor{ResponseWriter: w}
+		if _, err := open[i].Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	each := (measure() - before) / clients
+	runtime.KeepAlive(open)
+	if each > most {
+		t.Errorf("an answer of %d bytes that isn't at its end holds %d bytes, more than %d", len(text), each, most)
 	}
 }
