@@ -24,7 +24,7 @@ const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; bas
 
 // pages are YARN's paths and ours. On some of YARN's Heddle's page says that it has nothing to show.
 var pages = []string{
-	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings", "users", "waiting", "overview", "node", "preemptions", "logs", "queue", "user",
+	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings", "users", "waiting", "overview", "node", "preemptions", "logs", "queue", "user", "configuration",
 }
 
 // Handler serves the pages below /cluster, and their scripts and styles below /cluster/static/. scheme is that of the daemons' web ports, to which

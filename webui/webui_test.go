@@ -18,7 +18,7 @@ func serve(method, path string) *httptest.ResponseRecorder {
 func TestPathsOfYARN(t *testing.T) {
 	for _, path := range []string{
 		"/cluster", "/cluster/", "/cluster/apps", "/cluster/apps/RUNNING", "/cluster/app/application_1_0001",
-		"/cluster/appattempt/appattempt_1_0001_000001", "/cluster/container/container_1_0001_01_000001", "/cluster/nodes", "/cluster/scheduler", "/cluster/cluster", "/cluster/users", "/cluster/waiting", "/cluster/overview", "/cluster/preemptions", "/cluster/node/n1:45454", "/cluster/logs/container_1_0001_01_000001/stderr",
+		"/cluster/appattempt/appattempt_1_0001_000001", "/cluster/container/container_1_0001_01_000001", "/cluster/nodes", "/cluster/scheduler", "/cluster/cluster", "/cluster/users", "/cluster/waiting", "/cluster/overview", "/cluster/preemptions", "/cluster/configuration", "/cluster/node/n1:45454", "/cluster/logs/container_1_0001_01_000001/stderr",
 	} {
 		w := serve(http.MethodGet, path)
 		if w.Code != http.StatusOK || !strings.Contains(w.Header().Get("Content-Type"), "text/html") || !strings.Contains(w.Body.String(), "<main") {

@@ -30,6 +30,8 @@ func TestPagesAreAccessible(t *testing.T) {
 		"/cluster/waiting":                      "tbody tr",
 		"/cluster/scheduler":                    "summary",
 		"/cluster/users":                        "tbody tr",
+		"/cluster/configuration":                "tbody tr",
+		"/cluster/configuration?effect=none":    "tbody tr",
 		"/cluster/nodes":                        "tbody tr",
 		"/cluster/nodes/map":                    "#nodes-map canvas",
 		"/cluster/preemptions":                  ".none",

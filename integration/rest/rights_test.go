@@ -46,6 +46,7 @@ var routeRights = map[string]rule{
 	"GET /apps":                               {200, 200, 200, "", "", false},
 	"GET /waiting":                            {200, 200, 200, "", "", false},
 	"GET /users":                              {200, 200, 200, "", "", true},
+	"GET /configuration":                      {200, 200, 200, "?format=csv", "", false},
 	"GET /whoami":                             {200, 200, 200, "", "", false},
 	"DELETE /whoami":                          {204, 204, 204, "", "", false},
 	"GET /history":                            {200, 200, 200, "?of=users", "", true},

@@ -178,7 +178,7 @@ func newServer(cfg Config) (*server, error) {
 		heartbeat: cfg.Conf.Duration("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"),
 	}
 	s.lists = &lists.Lists{
-		View: cfg.View, Rows: view.NewRows(cfg.View), Access: cfg.Access, Types: cfg.Types, OnlyOwn: cfg.Conf.Bool("yarn.webapp.filter-entity-list-by-user"), Hidden: hidden,
+		View: cfg.View, Rows: view.NewRows(cfg.View), Access: cfg.Access, Types: cfg.Types, Conf: cfg.Conf, OnlyOwn: cfg.Conf.Bool("yarn.webapp.filter-entity-list-by-user"), Hidden: hidden,
 		Container: func(c *view.Container) any { return s.ownContainerInfo(c) },
 		Leads: func() error {
 			_, err := s.leader()

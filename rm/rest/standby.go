@@ -17,7 +17,7 @@ var own = []string{"/conf", "/stacks", "/logLevel", "/logs", "/isActive", "/jmx"
 // answersItself reports whether a path describes this member, or doesn't depend on who leads.
 func answersItself(path string) bool {
 	switch path = strings.TrimRight(path, "/"); path {
-	case clusterBase, clusterBase + "/info", heddleBase + "/members", heddleBase + "/events", "/cluster/cluster":
+	case clusterBase, clusterBase + "/info", heddleBase + "/members", heddleBase + "/configuration", heddleBase + "/events", "/cluster/cluster":
 		return true
 	}
 	return slices.ContainsFunc(own, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })

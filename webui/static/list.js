@@ -39,11 +39,14 @@ export function step(changes, attributes, ...children) {
   } }, children);
 }
 
+let served = ''; // where the list came from
+
 /** load asks for the page of a list that the address wants; more are parameters besides. */
 export async function load(path, signal, more = {}) {
   const query = wanted();
   query.delete('hide'); // columns are the page's
   for (const [name, value] of Object.entries(more)) query.set(name, value);
+  served = `/ws/v1/heddle/${path}?${query}${query.size ? '&' : ''}`;
   return fetched(`/ws/v1/heddle/${path}${query.size ? `?${query}` : ''}`, signal);
 }
 
@@ -77,7 +80,8 @@ export function pager(l, things) {
   return el('div', { class: 'pager' }, el('span', { role: 'status' }, text),
     l.before > 0 ? step({ cursor: '' }, { class: 'button', id: 'first-page' }, 'First page') : null,
     l.prev ? step({ cursor: l.prev }, { class: 'button', id: 'prev-page' }, '← Previous') : null,
-    l.next ? step({ cursor: l.next }, { class: 'button', id: 'next-page' }, 'Next →') : null);
+    l.next ? step({ cursor: l.next }, { class: 'button', id: 'next-page' }, 'Next →') : null,
+    el('span', { class: 'soft' }, 'From here on, 1,000 rows at most: ', el('a', { href: `${served}limit=1000&format=csv`, id: 'as-csv', download: `${things[0].split(' ')[0]}s.csv` }, 'CSV'), ', ', el('a', { href: `${served}limit=1000&format=json`, id: 'as-json' }, 'JSON')));
 }
 
 /** nothing says that a list is empty, and why. */

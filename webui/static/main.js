@@ -18,9 +18,10 @@ import * as nodelabels from './pages/nodelabels.js';
 import * as queue from './pages/queue.js';
 import * as user from './pages/user.js';
 import * as preemptions from './pages/preemptions.js';
+import * as configuration from './pages/configuration.js';
 
 // Each page has load(argument, signal), which asks the server, and draw(what came, argument), which returns elements.
-const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, nodelabels, queue, user, preemptions, logs, '': apps };
+const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, nodelabels, queue, user, preemptions, configuration, logs, '': apps };
 const between = 2000; // milliseconds from one answer to the next question
 
 /** below returns the parts of a path of this server. */

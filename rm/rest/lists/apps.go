@@ -112,7 +112,7 @@ func (l *Lists) apps(c *yarnrest.Call) (yarnrest.Reply, error) {
 		}
 		out.App = append(out.App, row)
 	}
-	return answer("apps", out)
+	return answer(c, "apps", &found, out.App, out)
 }
 
 // pickApps adds the applications that match to a page, and counts them by state, without regard to the filter of states.

@@ -123,7 +123,7 @@ func (l *Lists) containers(c *yarnrest.Call) (yarnrest.Reply, error) {
 			out.Container = append(out.Container, l.Container(&x))
 		}
 	}
-	return answer("containers", out)
+	return answer(c, "containers", &found, out.Container, out)
 }
 
 func (q *query) admitsContainer(a *view.AppRow, r *containerRow) bool {

@@ -1,9 +1,13 @@
 package lists
 
 import (
+	"io"
 	"net/http"
+	"sync"
 
+	"heddle/conf"
 	"heddle/rm/access"
+	"heddle/rm/rest/table"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -23,21 +27,27 @@ type Lists struct {
 	Leads func() error
 	// Container returns what is shown of a live container.
 	Container func(*view.Container) any
+	// Conf is the configuration of this ResourceManager.
+	Conf *conf.Config
 	// Hidden refuses callers who didn't say who they are a list that lacks things which they may not see.
 	Hidden func(c *yarnrest.Call, missing int, things string) error
+
+	keys     sync.Once
+	settings []setting // once keys is done
 }
 
 // Route adds the lists below a path.
 func (l *Lists) Route(api *yarnrest.API, base string) {
 	get := func(path string, h yarnrest.Handler) {
-		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Large: true}})
+		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Large: true, Gives: table.Formats}})
 	}
 	get("/apps", l.apps)
 	get("/nodes", l.nodes)
-	get("/node-map", l.nodeMap)
+	api.Handle(base+"/node-map", yarnrest.Methods{http.MethodGet: {Handle: l.nodeMap, Large: true}})
 	get("/containers", l.containers)
 	get("/waiting", l.waiting)
 	get("/users", l.users)
+	get("/configuration", l.configuration)
 }
 
 // head begins each list.
@@ -53,27 +63,53 @@ func headOf[R any](total int, p *page[R]) head {
 	return head{total, p.matched, p.before, p.next, p.prev}
 }
 
-// begin reads a request for a list, and starts to collect its page.
+// begin reads a request for a list of the leader, and starts to collect its page.
 func begin[R any](l *Lists, c *yarnrest.Call, o offer, x rows[R]) (*picker[R], error) {
-	q, err := parseQuery(c.Query(), o)
-	if err != nil {
-		return nil, yarnrest.BadRequest("%v", err)
+	p, err := pick(c, o, x)
+	if err == nil {
+		err = l.Leads()
 	}
-	if err := l.Leads(); err != nil {
-		return nil, err
+	return p, err
+}
+
+// pick reads a request for a list, and starts to collect its page.
+func pick[R any](c *yarnrest.Call, o offer, x rows[R]) (*picker[R], error) {
+	err := table.SetFormat(c)
+	var q query
+	if err == nil {
+		q, err = parseQuery(c.Query(), o)
 	}
-	p, err := x.pick(q)
+	var p *picker[R]
+	if err == nil {
+		if c.Format == yarnrest.CSV && !c.Query().Has("limit") {
+			q.limit = maxLimit
+		}
+		p, err = x.pick(q)
+	}
 	if err != nil {
 		return nil, yarnrest.BadRequest("%v", err)
 	}
 	return p, nil
 }
 
-// answer returns a page with a version.
-func answer(root string, value any) (yarnrest.Reply, error) {
-	r := yarnrest.OK(root, yarnrest.Natural, value)
-	r.Versioned = true
-	return r, nil
+// answer returns a page with a version, or its rows as a table, which begins with a header that leads to the next page.
+func answer[R any](c *yarnrest.Call, root string, p *page[R], rows, value any) (yarnrest.Reply, error) {
+	if c.Format != yarnrest.CSV {
+		r := yarnrest.OK(root, yarnrest.Natural, value)
+		r.Versioned = true
+		return r, nil
+	}
+	text := table.Of(rows).Reply().Text
+	return yarnrest.Reply{Serve: func(w http.ResponseWriter, r *http.Request) {
+		if p.next != "" {
+			next := r.URL.Query()
+			next.Set("cursor", p.next)
+			w.Header().Set("Link", "<?"+next.Encode()+`>; rel="next"`)
+		}
+		w.Header().Set("Content-Type", yarnrest.CSV.ContentType())
+		w.Header().Set("Cache-Control", "private, no-cache")
+		_, _ = io.WriteString(w, text) // a lost client can't be told
+	}}, nil
 }
 
 // amount is a part of the row of a list that is an amount of resources.

@@ -56,7 +56,9 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 		out.Rack = append(out.Rack, m)
 	}
 	slices.SortFunc(out.Rack, func(a, b rackMap) int { return strings.Compare(a.Name, b.Name) })
-	return answer("nodeMap", out)
+	r := yarnrest.OK("nodeMap", yarnrest.Natural, out)
+	r.Versioned = true
+	return r, nil
 }
 
 // lentPercent is how much of their memory nodes have lent to short tasks, for those that have lent any.

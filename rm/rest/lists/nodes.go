@@ -159,7 +159,7 @@ func (l *Lists) nodes(c *yarnrest.Call) (yarnrest.Reply, error) {
 			out.Node = append(out.Node, l.node(&found.rows[i], &n))
 		}
 	}
-	return answer("nodes", out)
+	return answer(c, "nodes", &found, out.Node, out)
 }
 
 // labelled returns which nodes the filter label admits. An empty name in quotes, "", stands for nodes without a label.

@@ -122,7 +122,7 @@ func TestWrongParameters(t *testing.T) {
 		"limit=0":                      `limit is "0": it must be a number from 1 to 1000`,
 		"limit=1001":                   `limit is "1001": it must be a number from 1 to 1000`,
 		"limit=x":                      `limit is "x": it must be a number from 1 to 1000`,
-		"nmae=x":                       `there is no parameter "nmae": there are cursor, from, kind, limit, name, sort`,
+		"nmae=x":                       `there is no parameter "nmae": there are cursor, format, from, kind, limit, name, sort`,
 		"from=-1":                      `from is "-1": it must be a number that isn't negative`,
 		"cursor=abc":                   `cursor is "abc": it is none that this list has given. Leave it out to begin with the first page`,
 		"sort=name&cursor=" + cursor:   `cursor is "` + cursor + `": it belongs to sort="group", not to "name". Leave it out to begin with the first page`,

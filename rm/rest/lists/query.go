@@ -51,7 +51,7 @@ func parseQuery(values url.Values, o offer) (q query, err error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		list := values[name]
 		switch {
-		case slices.Contains(others, strings.ToLower(name)):
+		case name == "format", slices.Contains(others, strings.ToLower(name)):
 		case name == "sort":
 			q.sort = list[0]
 		case name == "limit":
@@ -94,7 +94,7 @@ func (q *query) order(o offer) error {
 func (q *query) filter(o offer, name string, list []string) error {
 	k, ok := o.filters[name]
 	if !ok {
-		all := append(slices.Collect(maps.Keys(o.filters)), "sort", "limit", "cursor")
+		all := append(slices.Collect(maps.Keys(o.filters)), "sort", "limit", "cursor", "format")
 		slices.Sort(all)
 		return fmt.Errorf("there is no parameter %.100q: there are %s", name, strings.Join(all, ", "))
 	}

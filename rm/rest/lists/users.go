@@ -113,7 +113,7 @@ func (l *Lists) users(c *yarnrest.Call) (yarnrest.Reply, error) {
 			r.name, r.running, r.waiting, r.ended, r.failed, r.containers, l.amount(r.used), r.asked, l.amount(r.pending),
 		})
 	}
-	return answer("users", out)
+	return answer(c, "users", &found, out.User, out)
 }
 
 // count adds an application. As in YARN, it runs from when its ApplicationMaster has a container.

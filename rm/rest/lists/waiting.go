@@ -115,7 +115,7 @@ func (l *Lists) waiting(c *yarnrest.Call) (yarnrest.Reply, error) {
 	for i := range found.rows {
 		out.App = append(out.App, l.waitingApp(&found.rows[i], holds[found.rows[i].ID]))
 	}
-	return answer("waiting", out)
+	return answer(c, "waiting", &found, out.App, out)
 }
 
 func (l *Lists) waitingApp(r *waitingRow, holds []report.Hold) waitingApp {
