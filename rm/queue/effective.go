@@ -99,7 +99,7 @@ func (e *effective) uniform(parent *Queue) {
 		if q.Unit == quantity.ByWeight {
 			s.Capacity = 0
 		}
-		s.Min, s.Max = times(e.cluster, s.AbsoluteCapacity), times(e.cluster, s.AbsoluteMaximum)
+		s.Min, s.Max = quantity.Times(e.cluster, s.AbsoluteCapacity), quantity.Times(e.cluster, s.AbsoluteMaximum)
 		s.MaxApplications, s.MaxApplicationsPerUser = q.applicationsOf(s.AbsoluteCapacity)
 	}
 }
@@ -146,14 +146,6 @@ func (e *effective) ratio(part, whole records.Resource) float32 {
 		return float32(e.share(part) / w)
 	}
 	return 0
-}
-
-// times multiplies an amount with a share, rounded down as in Hadoop.
-func times(r records.Resource, share float32) (out records.Resource) {
-	for i, n := range r {
-		out[i] = records.Whole(float64(n) * float64(share))
-	}
-	return out
 }
 
 // mixed divides each resource separately: first amounts, then percentages of the remainder, then the rest by weight

@@ -97,7 +97,7 @@ func (p *parser) partitions(t *Tree) {
 func (p *parser) shareIn(q *Queue) {
 	q.withoutShare()
 	if q.Parent == nil {
-		p.rootWeight(q)
+		rootWeight(p, q)
 		return
 	}
 	if !label.Sets(p.settings, q.Path, p.label) && q.Made != template.Flexible {
@@ -110,7 +110,7 @@ func (p *parser) shareIn(q *Queue) {
 }
 
 // rootWeight reads the weight of the root in a partition, where a setting gives it one: it is shown, and has no effect.
-func (p *parser) rootWeight(q *Queue) {
+func rootWeight(p *parser, q *Queue) {
 	key, text := p.own(q.Path, label.Key(p.label)+"capacity", "")
 	if !strings.HasSuffix(text, "w") {
 		return

@@ -165,7 +165,7 @@ func (p *parser) sums(q *Queue) {
 
 func (p *parser) percentages(q *Queue, first string, sum float32) {
 	zero := p.truth(q.Path+".allow-zero-capacity-sum", false)
-	illegal := fmt.Sprintf("Illegal capacity sum of %s for children of queue %s for label=%s. ", javaFloat(sum), q.Name, p.label)
+	illegal := fmt.Sprintf("Illegal capacity sum of %s for children of queue %s for label=%s. ", quantity.Java(sum), q.Name, p.label)
 	ownZero := q.Unit == quantity.ByPercent && math.Abs(float64(q.Capacity)) <= precision
 	switch {
 	case math.Abs(float64(1-sum)) <= precision:
@@ -180,15 +180,6 @@ func (p *parser) percentages(q *Queue, first string, sum float32) {
 		p.failWith(illegal+"It is set to 0, but parent percent != 0, and doesn't allow children capacity to set to 0", first, p.settings[first],
 			fmt.Sprintf("the capacities of the children of %s add up to 0, which %s.allow-zero-capacity-sum doesn't allow", q.Path, q.Path))
 	}
-}
-
-// javaFloat formats a number as Java does, if it isn't huge or tiny.
-func javaFloat(f float32) string {
-	text := strconv.FormatFloat(float64(f), 'f', -1, 32)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
 }
 
 // amountsFit checks that children get no more than their parent has.
