@@ -117,6 +117,7 @@ func heddleKeys() []Key {
 		millis("heddle.raft.snapshot-interval-ms", "120000", "how often to check whether a snapshot is due").min(1),
 		integer("heddle.raft.snapshot-threshold", "8192", "log entries after a snapshot until the next one is due").min(1),
 		integer("heddle.raft.trailing-logs", "10240", "log entries kept after a snapshot for followers that lag").min(0),
+		boolean("heddle.receipts.enabled", "true", "whether the leading ResourceManager notes what applications wait for, and the tries that their ApplicationMasters tell of, for receipts (heddle app -receipt); without it receipts have the steps of containers alone"),
 		boolean("heddle.history.enabled", "true", "whether ResourceManagers keep what was used, guaranteed, waited for and suspended by the cluster, queues and users over time: in steps of 10 s for a day, and of 15 min for 30 days, in at most 32 MB of memory and of each snapshot"),
 		integer("heddle.raft.snapshot-mb", "256", "size of the log's full files (64 MB each) after a snapshot at which the next one is taken, in MB, even if they have fewer entries than heddle.raft.snapshot-threshold").min(64).max(1 << 20),
 		integer("heddle.raft.trailing-mb", "128", "size of the log's full files (64 MB each) that are kept after a snapshot for followers that lag, in MB; heddle.raft.trailing-logs limits the entries in them").min(1).max(1 << 20),

@@ -86,7 +86,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 			Handler: c.Text(rm + "placement-constraints.handler"), Tries: c.Int(rm + "placement-constraints.retry-attempts"), Types: types,
 		},
 		Chances: chances(c),
-		History: c.Bool("heddle.history.enabled"),
+		History: c.Bool("heddle.history.enabled"), NoReceipts: !c.Bool("heddle.receipts.enabled"),
 
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),

@@ -31,6 +31,7 @@ func newBenchRM(s *source) *cobra.Command {
 	var memory, cores, containerMB int64
 	var asJSON, stock, busy bool
 	var runs, open int
+	var beside string
 	c := &cobra.Command{
 		Use:   "rm",
 		Short: "Load a ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
@@ -57,10 +58,14 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 				}
 				o.User = me.Username
 			}
+			if runs < 1 {
+				return fmt.Errorf("--runs is %d: it must be at least 1", runs)
+			}
+			if beside != "" {
+				all, err := benchBeside(cmd.Context(), o, beside, runs, cmd.ErrOrStderr())
+				return errors.Join(err, printBeside(cmd.OutOrStdout(), all, beside))
+			}
 			if stock {
-				if runs < 1 {
-					return fmt.Errorf("--runs is %d: it must be at least 1", runs)
-				}
 				all, err := benchStock(cmd.Context(), o, runs, cmd.ErrOrStderr())
 				return errors.Join(printRivals(cmd.OutOrStdout(), all, asJSON), err)
 			}
@@ -123,9 +128,10 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
 	f.IntVar(&open, "tabs", 0, "load it once more with so many browser tabs on its first page, and print both")
+	f.StringVar(&beside, "beside", "", "KEY=VALUE: start ResourceManagers without and with this setting on this machine in turn, and compare them")
 	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
 	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
-	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
+	f.IntVar(&runs, "runs", 3, "runs of each with --stock or --beside")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.AddCommand(&cobra.Command{
 		Use: keepCommand, Short: "Take back what a load has registered, for heddle-lab bench rm", Hidden: true, Args: cobra.NoArgs,

@@ -26,8 +26,8 @@ type ownRM struct {
 }
 
 // startOwn starts a ResourceManager of heddle on free ports, with its state in a temporary folder, and sets its
-// addresses in the configuration.
-func startOwn(ctx context.Context, c *conf.Config) (*ownRM, error) {
+// addresses in the configuration. Settings are KEY=VALUE.
+func startOwn(ctx context.Context, c *conf.Config, settings ...string) (*ownRM, error) {
 	dir, err := os.MkdirTemp("", "heddle-bench-")
 	if err != nil {
 		return nil, err
@@ -38,6 +38,9 @@ func startOwn(ctx context.Context, c *conf.Config) (*ownRM, error) {
 		return nil, errors.Join(err, remove())
 	}
 	args := []string{"rm", "-D", "heddle.state.dir=" + dir, "-D", "heddle.log.level=warn"}
+	for _, s := range settings {
+		args = append(args, "-D", s)
+	}
 	var ports []string
 	var held []net.Listener // kept open until all ports are chosen, so that they differ
 	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {

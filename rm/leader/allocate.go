@@ -197,7 +197,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		return err
 	}
 	ms.acknowledge(soft)
-	tries.Enter(ms, ms.work, attempt, call.Tries)
+	tries.Enter(ms, ms.work, attempt, call.Tries, !ms.Settings.NoReceipts)
 	if call.TrackingURL != "" && call.TrackingURL != attempt.TrackingURL && attempt.State == ledger.AttemptRunning {
 		ms.Enter(&ledgerpb.Command{AttemptRegistered: &ledgerpb.AttemptRegistered{
 			Attempt: ledger.AttemptRef(id), Host: attempt.Host, RpcPort: attempt.RPCPort, TrackingUrl: call.TrackingURL,

@@ -220,7 +220,7 @@ func New(cfg Config) *Leader {
 	c.events.hear(
 		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs}, heardChances{c.chances},
 		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
-		l.carried, l.delegations, l.version, l.keys, queues, waits.New(c, c.work, waits.Config{Scheduler: c.sched, Apps: directory{c}}), ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
+		l.carried, l.delegations, l.version, l.keys, queues, waits.New(c, c.work, waits.Config{Scheduler: c.sched, Apps: directory{c}, Off: cfg.Settings.NoReceipts}), ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
 		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
 	)
 	return l

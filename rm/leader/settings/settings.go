@@ -47,6 +47,7 @@ type Settings struct {
 	DecommissionTimeout time.Duration
 	KeyLifetime         map[ledgerpb.KeyKind]time.Duration
 	Certificates        bool // ApplicationMasters get some
+	NoReceipts          bool // neither limits of waits nor tries of tasks are noted
 
 	DelegationLifetime time.Duration // of a delegation token, however often it is renewed
 	DelegationRenewal  time.Duration // within which it must be renewed

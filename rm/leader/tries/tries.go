@@ -20,10 +20,10 @@ const Never = -1
 // Told is a try as an ApplicationMaster tells of it: From, To and Fetched of the task are in ms before the call.
 type Told struct{ course.Task }
 
-// Enter enters tries of an attempt that runs. Call it in a loop's operation. Times outside of the attempt's life are moved into it.
-func Enter(l loop.Operations, work *ledger.State, attempt *ledger.Attempt, told []Told) {
+// Enter enters tries of an attempt that runs, if they are kept. Call it in a loop's operation. Times outside of the attempt's life are moved into it.
+func Enter(l loop.Operations, work *ledger.State, attempt *ledger.Attempt, told []Told, kept bool) {
 	app := work.Apps[attempt.ID.App]
-	if len(told) == 0 || app == nil || work.Version < ledger.CourseVersion {
+	if !kept || len(told) == 0 || app == nil || work.Version < ledger.CourseVersion {
 		return
 	}
 	now := l.Time()

@@ -173,15 +173,16 @@ func (w *live) container(ctx context.Context, c minicluster.Container) int {
 	return 0
 }
 
-// run runs the stages one after the other.
+// run runs the stages one after the other. A task that preemption ended is run again.
 func (j *job) run(_ context.Context, m *am.Master) error {
 	events := m.Events()
 	for s, tasks := range j.stages {
-		if _, err := m.Request(am.Request{Priority: int32(s) + 1, Resource: small, Count: len(tasks)}); err != nil {
+		ask := am.Request{Priority: int32(s) + 1, Resource: small, Count: len(tasks)}
+		if _, err := m.Request(ask); err != nil {
 			return err
 		}
-		started, ended := 0, 0
-		for ended < len(tasks) {
+		open, runs := slices.Clone(tasks), map[records.ContainerID]time.Duration{}
+		for ended := 0; ended < len(tasks); {
 			e, more := <-events
 			if !more {
 				return nil
@@ -189,14 +190,21 @@ func (j *job) run(_ context.Context, m *am.Master) error {
 			switch e := e.(type) {
 			case am.ContainersAllocated:
 				for _, c := range e.Containers {
-					if started == len(tasks) {
+					if len(open) == 0 {
 						return fmt.Errorf("more than %d containers", len(tasks))
 					}
-					m.Start(c.ID, am.Launch{Command: []string{"task"}, Env: map[string]string{"TASK_MS": fmt.Sprint(tasks[started].Milliseconds())}})
-					started++
+					m.Start(c.ID, am.Launch{Command: []string{"task"}, Env: map[string]string{"TASK_MS": fmt.Sprint(open[0].Milliseconds())}})
+					runs[c.ID], open = open[0], open[1:]
 				}
 			case am.ContainerCompleted:
-				ended++
+				if e.ExitStatus != records.ExitPreempted {
+					ended++
+					continue
+				}
+				open, ask.Count = append(open, runs[e.ID]), 1
+				if _, err := m.Request(ask); err != nil {
+					return err
+				}
 			}
 		}
 	}
