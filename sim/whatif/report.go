@@ -121,6 +121,10 @@ func Answer(l *load.Load, ask Ask) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	others, err := playOthers(l, ask.Options)
+	if err != nil {
+		return nil, err
+	}
 	r := &Report{Changes: ask.Changes, Backtest: b, Before: then.Series, After: now.Series}
 	r.Record = Recorded{
 		Begin: l.Begin, End: l.End, Nodes: l.Nodes, Apps: len(l.Apps), Sessions: l.Sessions, Torn: l.Torn, Notes: l.Notes, Worked: l.Entries,
@@ -133,7 +137,7 @@ func Answer(l *load.Load, ask Ask) (*Report, error) {
 			r.Record.Cut++
 		}
 	}
-	t := &table{l, then, now, b}
+	t := &table{l, then, now, b, others}
 	r.Cluster = t.row(group{"cluster", all}, b.All)
 	r.Partitions = t.partitions()
 	for _, g := range groups(l.Apps, func(a *load.App) string { return a.Queue }) {
@@ -155,6 +159,7 @@ type table struct {
 	load        *load.Load
 	before, now *play.Result
 	backtest    *Backtest
+	others      [][]int64
 }
 
 func (t *table) row(g group, bars Bars) Row {
@@ -167,7 +172,7 @@ func (t *table) row(g group, bars Bars) Row {
 		}
 	}
 	return Row{
-		Name: g.name, Bars: bars,
+		Name: g.name, Bars: t.wider(g, bars),
 		Then:   figures(l.Apps, thens, g.apps, t.before.CapacityMS),
 		Before: figures(l.Apps, t.before.Apps, g.apps, t.before.CapacityMS),
 		After:  figures(l.Apps, t.now.Apps, g.apps, t.now.CapacityMS),
@@ -216,7 +221,8 @@ func (t *table) apps() (rows []AppRow) {
 		if y.End >= 0 {
 			row.After = seconds(y.End - a.Submit)
 			bars := t.backtest.Queues[a.Queue]
-			row.Low, row.High = row.After*bars.Low, row.After*bars.High
+			low, high := t.ends(i)
+			row.Low, row.High = seconds(low-a.Submit)*bars.Low, seconds(high-a.Submit)*bars.High
 		}
 		rows = append(rows, row)
 	}
@@ -260,12 +266,11 @@ func (r *Report) name() {
 	var worse, better []*AppRow
 	for i := range r.Apps {
 		a := &r.Apps[i]
-		bars := r.Backtest.Queues[a.Queue]
 		switch {
 		case a.Before < 0:
-		case a.After < 0 || a.After > a.Before*bars.High+noticed:
+		case a.After < 0 || a.Low > a.Before+noticed:
 			worse = append(worse, a)
-		case a.After < a.Before*bars.Low-noticed:
+		case a.High < a.Before-noticed:
 			better = append(better, a)
 		}
 	}

@@ -160,6 +160,24 @@ func TestAnswersAreTheSameWhenAskedAgain(t *testing.T) {
 	}
 }
 
+// Bars hold what a little more or less time changes, too: a backtest that meets the record exactly says nothing of that.
+func TestBarsHoldWhatALittleChanges(t *testing.T) {
+	r := answer(t, open(t, record(t, queues(t), 1.0)), change.Request{Nodes: []string{"-3"}})
+	wide := 0
+	for i := range r.Apps {
+		a := &r.Apps[i]
+		if bars := r.Backtest.Queues[a.Queue]; a.Low > a.After*bars.Low || a.High < a.After*bars.High {
+			t.Errorf("%s takes %.1f s, and the bars are %.1f to %.1f s", a.ID, a.After, a.Low, a.High)
+		}
+		if a.High-a.Low > a.After/50 {
+			wide++
+		}
+	}
+	if wide*2 < len(r.Apps) {
+		t.Errorf("%d of %d bars are wider than a fiftieth", wide, len(r.Apps))
+	}
+}
+
 // A record that the played load doesn't meet gets no answer.
 func TestABacktestThatFailsRefusesToAnswer(t *testing.T) {
 	l := open(t, record(t, queues(t), 0.8))

@@ -22,7 +22,7 @@ func BenchmarkASecondOfTries(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		app.Course = nil // its bound would refuse them
-		_ = loop.Do(func() error { Enter(loop, loop.State, a, told); return nil })
+		_ = loop.Do(func() error { Enter(loop, loop.State, a, told, true); return nil })
 	}
 	if app.Course == nil || len(app.Course.Tasks) != perSecond {
 		b.Fatalf("%+v is on record", app.Course)

@@ -22,9 +22,14 @@ func TestTriesAreBounded(t *testing.T) {
 		loop.State.Apps[app.ID] = app
 		began := time.Now().UnixMilli()
 		a := &ledger.Attempt{ID: attempt, StartTime: began}
+		kept := false
 		tell := func(told ...Told) {
-			_ = loop.Do(func() error { Enter(loop, loop.State, a, told); return nil })
+			_ = loop.Do(func() error { Enter(loop, loop.State, a, told, kept); return nil })
 		}
+		if tell(Told{course.Task{From: 3000, To: 1000}}); app.Course != nil {
+			t.Error("it was noted though receipts are off")
+		}
+		kept = true
 		time.Sleep(10 * time.Second)
 		tell(Told{course.Task{From: 3000, To: 1000, Fetched: Never}}, Told{course.Task{From: 1 << 62, To: -5, Fetched: 2000}}, Told{course.Task{From: -1 << 63, To: 4000, Fetched: 9000}})
 		for i, want := range [][3]int64{{7000, 9000, -began}, {0, 10_000, 8000}, {6000, 6000, 6000}} {

@@ -79,6 +79,18 @@ func (w *world) tick(n int) {
 	}
 }
 
+// A leader whose receipts are off notes nothing, and asks the scheduler nothing.
+func TestNothingIsNotedWhereReceiptsAreOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.cfg.Off = true
+		w.reasons[0] = []explain.Reason{held(1, explain.QueueMasters)}
+		if w.tick(3); w.asked > 0 || w.loop.State.Apps[id(0)].Course != nil {
+			t.Errorf("asked %d times: %+v", w.asked, w.loop.State.Apps[id(0)].Course)
+		}
+	})
+}
+
 // Each change of a limit is noted once, by priority, also by the next leader.
 func TestChangesAreNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -212,10 +212,24 @@ func (p *player) ready(app int32) {
 
 // faster is how long what took some ms takes on nodes of the speed.
 func (p *player) faster(ms int64) int64 {
-	if p.opt.Speed == 1 {
+	if p.opt.Speed != 1 {
+		ms = int64(math.Ceil(float64(ms) / p.opt.Speed))
+	}
+	return p.about(ms)
+}
+
+// How far times are off with jitter: a part of them, and some ms, as calls and heartbeats take longer or shorter.
+const (
+	jitterPart = 0.02
+	jitterMS   = 50.0
+)
+
+// about is a time in ms with its jitter.
+func (p *player) about(ms int64) int64 {
+	if p.random == nil || ms <= 0 {
 		return ms
 	}
-	return int64(math.Ceil(float64(ms) / p.opt.Speed))
+	return max(ms+int64((2*p.random.Float64()-1)*(jitterPart*float64(ms)+jitterMS)), 1)
 }
 
 // advance enters the next ask or the attempt's end, if what it follows has happened.
@@ -228,7 +242,7 @@ func (p *player) advance(app int32) {
 	if s.next < len(s.at.Asks) {
 		if a := &s.at.Asks[s.next]; s.ended >= a.Ended || stuck {
 			s.asking = true
-			p.at(p.now()+a.Delay, asking{p}, key(app, s.turn))
+			p.at(p.now()+p.about(a.Delay), asking{p}, key(app, s.turn))
 		}
 		return
 	}

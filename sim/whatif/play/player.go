@@ -3,6 +3,7 @@ package play
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"heddle/rm/queue"
@@ -26,6 +27,8 @@ type Options struct {
 	Speed float64
 	// Add are applications besides those of the load.
 	Add []load.App
+	// Jitter has everything that takes a time take a little more or less, by random numbers of this seed; 0: exactly that time.
+	Jitter uint64
 	// Only says that what comes after the end of those doesn't matter, Until, if it isn't 0, what comes after a time in ms since 1970.
 	Only  bool
 	Until int64
@@ -85,6 +88,7 @@ type player struct {
 	// attributes are those of the load's hosts.
 	attributes map[string]map[string]string
 	failure    error
+	random     *rand.Rand // of Jitter
 }
 
 // node is a node.
@@ -135,6 +139,9 @@ func newPlayer(l *load.Load, o Options) (*player, error) {
 	p := &player{load: l, opt: o, result: &Result{Parts: map[string]*Part{}}, clones: map[int][]int{}, attributes: map[string]map[string]string{}}
 	if p.opt.Speed == 0 {
 		p.opt.Speed = 1
+	}
+	if o.Jitter != 0 {
+		p.random = rand.New(rand.NewPCG(o.Jitter, 1))
 	}
 	p.driver = drive.New(scheduler.Config{Tree: tree, Types: types, Minimum: l.Minimum, Heartbeat: time.Duration(l.Heartbeat) * time.Millisecond})
 	p.nodes = make([]node, l.Nodes)
