@@ -2,6 +2,7 @@ package kerberos
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ type Context struct {
 	subkey     bool // the acceptor chose the key
 	key        types.EncryptionKey
 	send, want uint64 // numbers of the next tokens
+	out, in    sealing
 }
 
 const (
@@ -59,23 +61,34 @@ func (c *Context) flags(fromInitiator bool) (f byte) {
 
 // Wrap returns the token of a message, encrypted (seal) or signed (RFC 4121 §4.2.4).
 func (c *Context) Wrap(message []byte, seal bool) ([]byte, error) {
-	et, err := cipherOf(c.key)
-	if err != nil {
-		return nil, err
+	return c.wrap(make([]byte, 0, len(message)+wrapRoom), message, seal)
+}
+
+// wrap appends what Wrap returns.
+func (c *Context) wrap(to, message []byte, seal bool) ([]byte, error) {
+	if err := prepare(&c.out, c.key, usage(c.initiator)); err != nil {
+		return to, err
 	}
 	number := c.send
 	c.send++
 	flags := c.flags(c.initiator)
 	if seal {
 		h := header(flags|sealedFlag, 0, number)
-		_, sealed, err := et.EncryptMessage(c.key.KeyValue, append(bytes.Clone(message), h...), usage(c.initiator))
-		return append(h, sealed...), err
+		return c.out.seal(append(to, h...), message, h)
 	}
-	sum, err := et.GetChecksumHash(c.key.KeyValue, append(bytes.Clone(message), header(flags, 0, number)...), usage(c.initiator))
+	sum, err := c.out.sum(message, header(flags, 0, number))
 	if err != nil {
-		return nil, err
+		return to, err
 	}
-	return append(append(header(flags, uint16(len(sum)), number), message...), sum...), nil
+	return append(append(append(to, header(flags, uint16(len(sum)), number)...), message...), sum...), nil
+}
+
+// prepare makes the sealing of a direction when it is first used.
+func prepare(s *sealing, key types.EncryptionKey, usage uint32) (err error) {
+	if *s == nil {
+		*s, err = newSealing(key, usage)
+	}
+	return err
 }
 
 var (
@@ -84,11 +97,10 @@ var (
 	errSum   = errors.New("a wrap token has a wrong checksum")
 )
 
-// Unwrap returns the message of the peer's next token, and whether it was encrypted.
+// Unwrap returns the message of the peer's next token, and whether it was encrypted. It overwrites the token, and the message may be a part of it.
 func (c *Context) Unwrap(token []byte) (message []byte, sealed bool, err error) {
 	defer noPanic(&err)
-	et, err := cipherOf(c.key)
-	if err != nil {
+	if err := prepare(&c.in, c.key, usage(!c.initiator)); err != nil {
 		return nil, false, err
 	}
 	if len(token) < wrapHeader || token[0] != 5 || token[1] != 4 || token[3] != 0xff || token[2]&^sealedFlag != c.flags(!c.initiator) {
@@ -105,7 +117,7 @@ func (c *Context) Unwrap(token []byte) (message []byte, sealed bool, err error) 
 		body = append(bytes.Clone(body[n:]), body[:n]...)
 	}
 	if sealed {
-		plain, err := open(et, c.key, usage(!c.initiator), body)
+		plain, err := c.in.open(body)
 		if err != nil {
 			return nil, true, err
 		}
@@ -116,11 +128,12 @@ func (c *Context) Unwrap(token []byte) (message []byte, sealed bool, err error) 
 		c.want++
 		return plain[:len(plain)-wrapHeader-extra], true, nil
 	}
-	if extra != et.GetHMACBitLength()/8 || len(body) < extra {
+	if extra != c.in.size() || len(body) < extra {
 		return nil, false, errWrap
 	}
 	message, sum := body[:len(body)-extra], body[len(body)-extra:]
-	if !et.VerifyChecksum(c.key.KeyValue, append(bytes.Clone(message), header(token[2], 0, c.want)...), sum, usage(!c.initiator)) {
+	right, err := c.in.sum(message, header(token[2], 0, c.want))
+	if err != nil || subtle.ConstantTimeCompare(sum, right) != 1 {
 		return nil, false, errSum
 	}
 	c.want++
@@ -137,8 +150,7 @@ type protection struct {
 func (p *protection) MaxMessage() int { return p.max }
 
 func (p *protection) Wrap(to, message []byte) ([]byte, error) {
-	token, err := p.context.Wrap(message, p.seal)
-	return append(to, token...), err
+	return p.context.wrap(to, message, p.seal)
 }
 
 func (p *protection) Unwrap(token []byte) ([]byte, error) {

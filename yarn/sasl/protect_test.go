@@ -95,7 +95,7 @@ func TestRecordedProtections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Replace(c.challenge, "3des,rc4,des,rc4-56,rc4-40", "3des,rc4", 1); string(server.Challenge()) != want {
+		if want := strings.Replace(c.challenge, "3des,rc4,des,rc4-56,rc4-40", "aes-ctr,3des,rc4", 1); string(server.Challenge()) != want {
 			t.Errorf("%s: challenge %s, want %s", name, server.Challenge(), want)
 		}
 		rspauth, err := server.Evaluate([]byte(c.response), func(string) (string, error) { return Password(c.password), nil })
@@ -136,7 +136,7 @@ func pair(t testing.TB, quality Quality, cipher string) (client, server Protecti
 var protections = []struct {
 	quality Quality
 	cipher  string
-}{{Integrity, ""}, {Privacy, cipher3DES}, {Privacy, cipherRC4}}
+}{{Integrity, ""}, {Privacy, cipherAES}, {Privacy, cipher3DES}, {Privacy, cipherRC4}}
 
 // Messages of any length get through in both directions. A token that is changed, repeated, left out or sent back isn't taken.
 func TestProtectedMessages(t *testing.T) {
@@ -304,6 +304,26 @@ func FuzzParseQualities(f *testing.F) {
 			t.Errorf("%q: %v", text, q)
 		}
 	})
+}
+
+// Heddle's peers agree on AES. Others choose among what they know.
+func TestPeersOfHeddleEncryptByAES(t *testing.T) {
+	server, err := NewServer(Qualities{Privacy}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, offered := range map[string]string{
+		cipherAES: string(server.Challenge()), cipher3DES: strings.Replace(string(server.Challenge()), "aes-ctr,3des,rc4", "3des,rc4,des,rc4-56,rc4-40", 1),
+	} {
+		client := NewClient("user", "secret", Qualities{Privacy}, nil)
+		response, err := client.Respond([]byte(offered))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := between(string(response), `cipher="`, `"`); got != want {
+			t.Errorf("%q of %s", got, offered)
+		}
+	}
 }
 
 func BenchmarkProtection(b *testing.B) {
