@@ -260,11 +260,15 @@ func TestStockWithHTTPS(t *testing.T) {
 	}
 }
 
-// Hadoop's reduces fetch map outputs by TLS from Heddle's nodes.
+// Hadoop's reduces and those of heddle mr fetch map outputs by TLS from Heddle's nodes, which ask them for certificates.
 func TestStockShuffleWithTLS(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	c := newCertificates(t, "JKS")
-	c.site["mapreduce.shuffle.ssl.enabled"] = "true"
+	c.site["mapreduce.shuffle.ssl.enabled"], c.site["hadoop.ssl.require.client.cert"] = "true", "true"
+	c.file("ssl-client.xml", map[string]string{
+		"ssl.client.truststore.location": c.at("truststore.jks"), "ssl.client.truststore.password": "trustpass",
+		"ssl.client.keystore.location": c.at("server.keystore"), "ssl.client.keystore.password": "storepass", "ssl.client.keystore.keypassword": "storepass",
+	})
 	l := hadooplab.Start(t, hadooplab.Options{Files: c.files, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: c.site})
 	examples, err := l.Jar("hadoop-mapreduce-examples")
 	if err != nil {

@@ -111,6 +111,8 @@ type Spec struct {
 	// ServeTLS says that they speak HTTPS, and Authorities, in PEM, who signs their certificates, and those of a Key Management Server; nil: whom each machine trusts.
 	ServeTLS    bool
 	Authorities []byte
+	// Shown are the certificates of the user's own ssl-client.xml with their keys, in PEM, where the services ask for them.
+	Shown []byte
 
 	MapSize, ReduceSize Size
 	SortMB              int
@@ -220,6 +222,10 @@ func (s *Spec) serving(c *conf.Config) error {
 	switch {
 	case err == nil:
 		s.Authorities = trust.Authorities()
+		if s.NodesServe && s.ServeTLS && ssl.Shows(c) {
+			s.Shown, err = trust.Shown()
+			return err
+		}
 	case s.NodesServe && s.ServeTLS:
 		return fmt.Errorf("mapreduce.shuffle.ssl.enabled is set, and reduces can't know the certificates of nodes: %w", err)
 	}

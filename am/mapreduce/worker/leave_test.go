@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha1"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -147,12 +149,14 @@ func TestWorkerLeavesOutputsToItsNode(t *testing.T) {
 	}
 }
 
-// Where nodes serve by TLS, workers and reduces ask so, and trust whom the job's submitter trusts. A node that they can't trust gets no output.
+// Where nodes serve by TLS, workers and reduces ask so, and trust whom the job's submitter trusts. They show the submitter's certificate. A node that they can't trust
+// gets no output, and neither does one that wants a certificate if there is none.
 func TestOutputsOfNodesByTLS(t *testing.T) {
 	n := newNode(t)
 	n.Close()
 	n.Server = httptest.NewUnstartedServer(n)
 	n.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	n.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	n.StartTLS()
 	t.Cleanup(n.Close)
 	n.URL = strings.Replace(n.URL, "https://", "http://", 1) // see at
@@ -161,10 +165,21 @@ func TestOutputsOfNodesByTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: n.Certificate().Raw})
-	for _, authorities := range [][]byte{known, nil} {
+	key, err := x509.MarshalPKCS8PrivateKey(n.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), known...)
+	for _, x := range []struct {
+		authorities, shown []byte
+		works              bool
+	}{{known, own, true}, {nil, own, false}, {known, nil, false}} {
 		w := leavingWorker(n)
 		w.spec.ServeTLS = true
-		if w.trust, err = ssl.Trusting(c, authorities); err != nil {
+		if w.trust, err = ssl.Trusting(c, x.authorities); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.trust.Show(x.shown); err != nil {
 			t.Fatal(err)
 		}
 		f := sealed(t)
@@ -173,10 +188,10 @@ func TestOutputsOfNodesByTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = want[f.Segments[1].Offset:][:f.Segments[1].Length]
-		if got := w.leave(t.Context(), job.TaskID{Kind: job.Map}, &f); (got == n.port()) != (authorities != nil) {
-			t.Errorf("with %d bytes of authorities: port %d", len(authorities), got)
+		if got := w.leave(t.Context(), job.TaskID{Kind: job.Map}, &f); (got == n.port()) != x.works {
+			t.Errorf("with %d bytes of authorities and %d of a certificate: port %d", len(x.authorities), len(x.shown), got)
 		}
-		if authorities == nil {
+		if !x.works {
 			continue
 		}
 		s := testShuffle(t, 1, 1<<20, once([]job.MapOutput{{Node: n.at()}}))

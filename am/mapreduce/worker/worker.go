@@ -102,6 +102,9 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	if w.trust, err = ssl.Trusting(c, w.spec.Authorities); err != nil {
 		return nil, err
 	}
+	if err := w.trust.Show(w.spec.Shown); err != nil {
+		return nil, err
+	}
 	if w.files, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log, Trust: w.trust}); err != nil {
 		return nil, err
 	}
