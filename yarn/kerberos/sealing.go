@@ -24,7 +24,7 @@ type sealing interface {
 	open(sealed []byte) ([]byte, error)
 	// sum returns the checksum of a message followed by its trailer.
 	sum(message, trailer []byte) ([]byte, error)
-	// size is that of checksums, in bytes.
+	// size returns the length of a checksum, in bytes.
 	size() int
 }
 
