@@ -28,6 +28,11 @@ func page(t *testing.T, url string) string {
 	return string(b)
 }
 
+// proxiedBy returns the addresses of applications' pages.
+func proxiedBy(l *hadooplab.Lab) func(app string) string {
+	return func(app string) string { return fmt.Sprintf("http://localhost:%d/proxy/%s", l.Port("rm-http"), app) }
+}
+
 // MapReduce's own ApplicationMaster serves its pages with the certificate that it was given, and demands the proxy's. heddle mr serves its page with its own, unasked. One without HTTPS is refused.
 func TestStockApplicationMasterWithTLS(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
@@ -49,8 +54,7 @@ func TestStockApplicationMasterWithTLS(t *testing.T) {
 			return id, err == nil && id != ""
 		})
 	}
-	proxied := func(app string) string { return fmt.Sprintf("http://localhost:%d/proxy/%s", l.Port("rm-http"), app) }
-
+	proxied := proxiedBy(l)
 	app := begin("-Dyarn.app.mapreduce.am.webapp.https.enabled=true", "-Dyarn.app.mapreduce.am.webapp.https.client.auth=true")
 	await.Slowly(t, "the map runs", func() bool {
 		return strings.Contains(page(t, proxied(app)+"/ws/v1/mapreduce/jobs"), `"mapsRunning":1,`)
@@ -77,4 +81,43 @@ func TestStockApplicationMasterWithTLS(t *testing.T) {
 	await.Slowly(t, "an ApplicationMaster without HTTPS is refused", func() bool {
 		return strings.Contains(page(t, proxied(plain)+"/"), "HTTPS must be used")
 	})
+}
+
+// With LENIENT, MapReduce's ApplicationMaster serves its pages with the certificate that it was given, or without one, as the job says.
+func TestLenientStockApplicationMasters(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	l := hadooplab.Start(t, hadooplab.Options{
+		ResourceManager: true, NodeManagers: 1, Heddle: heddle,
+		Site: map[string]string{"yarn.resourcemanager.application-https.policy": "LENIENT"},
+	})
+	for _, options := range [][]string{
+		{"-Dyarn.app.mapreduce.am.webapp.https.enabled=true", "-Dyarn.app.mapreduce.am.webapp.https.client.auth=true"},
+		{"-Dyarn.app.mapreduce.am.webapp.https.enabled=true"},
+		nil,
+	} {
+		args := append([]string{"class", "org.apache.hadoop.mapreduce.SleepJob"}, options...)
+		job, err := l.Begin("", append(args, "-m", "1", "-r", "0", "-mt", "600000")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job.EndWith(t)
+		app := await.Value(t, "the job runs", func() (string, bool) {
+			out, err := command(t, l, "app", "-list", "-appStates", "RUNNING")
+			id := submitted.FindString(out)
+			return id, err == nil && id != ""
+		})
+		await.Slowly(t, "its page comes through the proxy", func() bool {
+			return strings.Contains(page(t, proxiedBy(l)(app)+"/ws/v1/mapreduce/jobs"), `"mapsRunning":1,`)
+		})
+		scheme := "http://"
+		if options != nil {
+			scheme = "https://"
+		}
+		if out, err := command(t, l, "app", "-status", app); err != nil || !strings.Contains(out, "Tracking-URL : "+scheme) {
+			t.Errorf("%q: %v\n%s", options, err, out)
+		}
+		if out, err := command(t, l, "app", "-kill", app); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 }

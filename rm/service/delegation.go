@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/service/identity"
@@ -74,7 +75,7 @@ func (s *Service) RenewDelegationToken(user string, t token.Token) (until int64,
 		return 0, err
 	}
 	until, err = l.Delegations().Renew(id.Sequence, t.Identifier, id.MaxMS)
-	return until, s.exception(err)
+	return until, s.missing(err, "Renewal request for unknown token", id)
 }
 
 // CancelDelegationToken makes a token worthless.
@@ -98,7 +99,15 @@ func (s *Service) CancelDelegationToken(user string, t token.Token) error {
 	if user != owner && (id.Renewer == "" || short != id.Renewer) {
 		return ipc.NewException(ipc.AccessControlException, "%s is not authorized to cancel the token (%s)", user, describe(id))
 	}
-	return s.exception(l.Delegations().Cancel(id.Sequence, t.Identifier))
+	return s.missing(l.Delegations().Cancel(id.Sequence, t.Identifier), "Token not found", id)
+}
+
+// missing gives a refusal of a token that isn't known Hadoop's words.
+func (s *Service) missing(err error, words string, id token.Delegation) error {
+	if refusal.Is(err, refusal.NoSuchToken) {
+		return ipc.NewException(ipc.InvalidToken, "%s (%s)", words, describe(id))
+	}
+	return s.exception(err)
 }
 
 func (s *Service) delegation(id token.Delegation, identifier []byte) (d ledger.Delegation, ok bool) {

@@ -9,6 +9,7 @@ import (
 
 	"heddle/rm/door"
 	yarnrest "heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
 )
 
 // Visits are those of a web port.
@@ -30,9 +31,17 @@ func (v *Visits) Refused(c *yarnrest.Call, what string, id any, err error) (yarn
 	var notPermitted *door.NotPermitted
 	var noTarget *door.NoSuchTarget
 	if errors.As(err, &notPermitted) || errors.As(err, &noTarget) {
-		return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, v.User(c)), nil
+		return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, v.name(c)), nil
 	}
 	return yarnrest.Reply{}, v.Refusal(err)
+}
+
+// name returns who makes a request, by the full name where Kerberos tells it.
+func (v *Visits) name(c *yarnrest.Call) string {
+	if id := auth.From(c.Context()); id.Full != "" && id.Real == "" {
+		return id.Full
+	}
+	return v.User(c)
 }
 
 // Administered answers a request that changes the cluster, and writes what came of it into the audit log, under the name of an administrator's call.

@@ -241,8 +241,11 @@ func (f *Filter) identity(r *http.Request, query pairs, t token, known bool) (Id
 		id.Full = t.name
 	}
 	as, ok := query.first(isDoAs)
-	if !ok || as == "" || !f.Delegation {
+	switch {
+	case !ok || !f.Delegation:
 		return id, nil
+	case as == "": // a gateway that has lost its user's name must not act with rights of its own
+		return id, errors.New("java.lang.IllegalArgumentException: Null user")
 	}
 	if short, err := f.short(as); err == nil {
 		as = short

@@ -147,6 +147,7 @@ func TestTicketsOfWebUsers(t *testing.T) {
 			name: "a forged cookie", path: "/", cookie: sign([]byte("guess"), "u=root&p=root&t=kerberos-dt&e=9999999999999"), status: 401, challenge: negotiate, setCookie: cleared,
 			body: "org.apache.hadoop.security.authentication.util.SignerException: Invalid signature",
 		},
+		{name: "for a name that is missing", path: "/?doAs=", cookie: kerberosCookie("kerberos-dt"), status: 403, body: "Null user"},
 		{name: "for somebody", path: "/?doAs=bob", cookie: kerberosCookie("kerberos-dt"), status: 200, body: "bob,alice,KERBEROS,bob,alice@LAB.TEST"},
 		{
 			name: "not for somebody", path: "/?doAs=carol", cookie: kerberosCookie("kerberos-dt"), status: 403,

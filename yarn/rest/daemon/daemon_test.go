@@ -207,7 +207,12 @@ func TestStacks(t *testing.T) {
 func TestLogLevel(t *testing.T) {
 	logger := logrus.New()
 	var refuse error
-	h := LogLevel(logger, func(*http.Request) error { return refuse })
+	h := LogLevel(logger, func(_ *http.Request, change bool) error {
+		if change || refuse == errAlways {
+			return refuse
+		}
+		return nil
+	})
 	if w := ask(h, "GET", "/logLevel"); w.Code != 200 || !strings.Contains(w.Body.String(), "<title>Log Level</title>") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -225,7 +230,16 @@ func TestLogLevel(t *testing.T) {
 	if w := ask(h, "GET", "/logLevel?log=x&level=error"); w.Code != 403 || logger.GetLevel() != logrus.DebugLevel {
 		t.Errorf("%d %v", w.Code, logger.GetLevel())
 	}
+	if w := ask(h, "GET", "/logLevel?log=x"); w.Code != 200 {
+		t.Errorf("%d", w.Code)
+	}
+	refuse = errAlways
+	if w := ask(h, "GET", "/logLevel?log=x"); w.Code != 403 {
+		t.Errorf("%d", w.Code)
+	}
 }
+
+var errAlways = errors.New("not to be seen")
 
 func TestTraffic(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")

@@ -58,11 +58,17 @@ func Stacks() http.Handler {
 }
 
 // LogLevel serves /logLevel: it shows the level of the logger, and changes it with ?level=. There is only one logger,
-// for every Java class in ?log=. mayChange decides which callers may change the level; nil allows all. "yarn
+// for every Java class in ?log=. may decides which callers may see the level, and change it; nil allows all. "yarn
 // daemonlog" prints the lines that are marked as output.
-func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.Handler {
+func LogLevel(logger *logrus.Logger, may func(r *http.Request, change bool) error) http.Handler {
 	return Get(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
+		if may != nil {
+			if err := may(r, q.Get("log") != "" && q.Get("level") != ""); err != nil {
+				rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
+				return
+			}
+		}
 		var b strings.Builder
 		if name := q.Get("log"); name != "" {
 			b.WriteString("<h3>Results</h3>\n")
@@ -72,12 +78,6 @@ func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.H
 				if !rest.MayChange(r) {
 					rest.UnaskedChange(w, r)
 					return
-				}
-				if mayChange != nil {
-					if err := mayChange(r); err != nil {
-						rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
-						return
-					}
 				}
 				result(&b, "Submitted Level: <b>%s</b>", html.EscapeString(level))
 				result(&b, "%s", setLevel(logger, level))
