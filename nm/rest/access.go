@@ -55,17 +55,19 @@ func (s *Server) mayModify(r *http.Request, app application.Info) bool {
 
 var errNotAdmin = errors.New("only administrators (yarn.admin.acl) may do this")
 
-// mayUseLogLevel leaves the page to administrators where users are known, as Hadoop does, and changes everywhere.
-func (s *Server) mayUseLogLevel(r *http.Request, change bool) error {
-	if !change && auth.From(r.Context()).Full == "" {
-		return nil
-	}
-	return s.mayAdminister(r)
-}
-
 func (s *Server) mayAdminister(r *http.Request) error {
 	if s.Access.Enabled && !s.Access.administers(caller(r)) {
 		return errNotAdmin
 	}
 	return nil
+}
+
+// logLevelFor leaves /logLevel to administrators where users are known, as Hadoop does, and changes everywhere.
+func logLevelFor(mayAdminister func(*http.Request) error) func(r *http.Request, change bool) error {
+	return func(r *http.Request, change bool) error {
+		if !change && auth.From(r.Context()).Full == "" {
+			return nil
+		}
+		return mayAdminister(r)
+	}
 }

@@ -1,6 +1,9 @@
 package login
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,18 +12,21 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/oauth2"
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/command"
 	"heddle/conf"
 	"heddle/yarn/rest/auth"
+	"heddle/yarn/rest/auth/openid"
 	"heddle/yarn/rest/auth/openid/openidtest"
 )
 
-// resourceManager is a web port that says who asks, and counts nothing but a login.
-func resourceManager(t *testing.T, provider *openidtest.Provider) *conf.Config {
+// resourceManager is a web port that says who asks, and counts nothing but a login. Programs are a client of the provider.
+func resourceManager(t *testing.T, provider *openidtest.Provider, programs string) *conf.Config {
 	t.Helper()
 	var filter *auth.Filter
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +37,7 @@ func resourceManager(t *testing.T, provider *openidtest.Provider) *conf.Config {
 	t.Cleanup(s.Close)
 	c, err := conf.Load(conf.Options{Overrides: []string{
 		"yarn.resourcemanager.webapp.address=" + strings.TrimPrefix(s.URL, "http://"),
-		"heddle.openid.issuer=" + provider.Issuer, "heddle.openid.client-id=" + openidtest.Programs, "heddle.openid.client-secret=" + openidtest.Secret,
+		"heddle.openid.issuer=" + provider.Issuer, "heddle.openid.client-id=" + programs, "heddle.openid.client-secret=" + openidtest.Secret,
 		"heddle.openid.user-claim=sub",
 	}})
 	if err != nil {
@@ -71,7 +77,7 @@ func TestLoginOfCommands(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	provider := openidtest.Start(t)
-	c := resourceManager(t, provider)
+	c := resourceManager(t, provider, openidtest.Programs)
 	if _, err := asks(t, c); err == nil || !strings.Contains(err.Error(), "run heddle login") {
 		t.Fatalf("without a login: %v", err)
 	}
@@ -131,5 +137,75 @@ func TestLoginOfCommands(t *testing.T) {
 	}
 	if _, err := asks(t, c); err == nil || !strings.Contains(err.Error(), "run heddle login") {
 		t.Errorf("after logout: %v", err)
+	}
+}
+
+// A login whose token ends is renewed, with the token for that which the provider gave last. When the provider doesn't renew it any more, the command says what to do.
+func TestRenewalOfLogins(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	codes := make(chan string, 1)
+	back := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { codes <- r.FormValue("code") }))
+	defer back.Close()
+	provider := openidtest.Start(t, back.URL)
+	c := resourceManager(t, provider, openidtest.Client)
+	at := oauth2.Config{
+		ClientID: openidtest.Client, ClientSecret: openidtest.Secret, RedirectURL: back.URL, Scopes: []string{"openid", "offline_access"},
+		Endpoint: oauth2.Endpoint{AuthURL: provider.Issuer + "/auth", TokenURL: provider.Issuer + "/oauth/token"},
+	}
+	answer, err := provider.SignIn(openidtest.Browser(t), at.AuthCodeURL("state"), openidtest.User, openidtest.Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	first, err := at.Exchange(t.Context(), <-codes)
+	if err != nil || first.RefreshToken == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	login := openid.Login{Token: "an old one", User: openidtest.User, Ends: time.Now(), Refresh: first.RefreshToken}
+	for range 2 { // the second time with what came first
+		keep(t, c, login)
+		if got, err := asks(t, c); err != nil || got != `{"user":"`+openidtest.Subject+`"}` {
+			t.Fatalf("%s, %v", got, err)
+		}
+		b, err := os.ReadFile(file(t, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := login.Refresh
+		if err := json.Unmarshal(b, &login); err != nil || login.Refresh == "" || login.Refresh == old || !login.Ends.After(time.Now()) {
+			t.Fatalf("%+v, %v", login, err)
+		}
+		login.Ends = time.Now()
+	}
+	login.Refresh = first.RefreshToken
+	keep(t, c, login)
+	if _, err := asks(t, c); err == nil || !strings.Contains(err.Error(), "doesn't renew the login") || !strings.Contains(err.Error(), "run heddle login again") {
+		t.Errorf("with a token that was used: %v", err)
+	}
+}
+
+// file is where the login of a configuration is kept.
+func file(t *testing.T, c *conf.Config) string {
+	t.Helper()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(c.Text("heddle.openid.issuer") + "\n" + c.Text("heddle.openid.client-id")))
+	return filepath.Join(home, ".heddle", fmt.Sprintf("login-%x.json", sum[:8]))
+}
+
+func keep(t *testing.T, c *conf.Config, l openid.Login) {
+	t.Helper()
+	b, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file(t, c)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file(t, c), b, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
