@@ -102,7 +102,7 @@ func waitingFigures(x *seen) {
 			held += fmt.Sprintf("%s %s %s of %s", str(h, "limit"), inWords(str(h, "reason")), counted(num(h, "numContainers"), "container"), amount(at(h, "capability")))
 			x.is("Waiting/"+str(a, "id")+"/What would free it", str(h, "remedy"))
 		}
-		x.row("Waiting/"+str(a, "id"), "Application", str(a, "name")+" "+str(a, "id"), "User", str(a, "user"), "Queue", fmt.Sprintf("%s priority %.0f", str(a, "queue"), num(a, "priority")), "Submitted", clock(num(a, "started")),
+		x.row("Waiting/"+str(a, "id"), "Application", str(a, "name")+" "+str(a, "id"), "User", str(a, "user"), "Queue", fmt.Sprintf("%s priority %.0f", str(a, "queue"), num(a, "priority")), "Place", whole(num(a, "place"))+" of "+whole(num(a, "placeOf")), "Submitted", clock(num(a, "started")),
 			"Asks for", counted(num(a, "waiting"), "container")+" "+amount(at(a, "pending")), "Has", counted(num(a, "containers"), "container"), "What holds it", held)
 	}
 	x.pager("Waiting", list)

@@ -81,7 +81,7 @@ export function pager(l, things) {
     l.before > 0 ? step({ cursor: '' }, { class: 'button', id: 'first-page' }, 'First page') : null,
     l.prev ? step({ cursor: l.prev }, { class: 'button', id: 'prev-page' }, '← Previous') : null,
     l.next ? step({ cursor: l.next }, { class: 'button', id: 'next-page' }, 'Next →') : null,
-    el('span', { class: 'soft' }, 'From here on, 1,000 rows at most: ', el('a', { href: `${served}limit=1000&format=csv`, id: 'as-csv', download: `${things[0].split(' ')[0]}s.csv` }, 'CSV'), ', ', el('a', { href: `${served}limit=1000&format=json`, id: 'as-json' }, 'JSON')));
+    el('span', { class: 'soft' }, l.next || l.prev ? 'At most 1,000 rows from here on as ' : 'This list as ', el('a', { href: `${served}limit=1000&format=csv`, id: 'as-csv', download: `${things[0].split(' ')[0]}s.csv` }, 'CSV'), ' or ', el('a', { href: `${served}limit=1000&format=json`, id: 'as-json' }, 'JSON')));
 }
 
 /** nothing says that a list is empty, and why. */

@@ -81,7 +81,7 @@ function soon(ms) {
 
 addEventListener('popstate', () => refresh());
 
-// What happens is told as it happens, and the page then asks for what it shows, at most twice a second. A browser has few connections to a server, so only a page that
+// What happens is told as it happens, and the page then asks for what it shows, at most twice a second, and not at the same moment as all others. A browser has few connections to a server, so only a page that
 // is seen follows. While none is open, or for what isn't told (such as progress), the page asks by itself.
 let stream = null;
 let told = 0; // a refresh is under way because of an event
@@ -92,7 +92,7 @@ function tell() {
     told = 0;
     if (last.busy) last.again = true; // not twice at a time: a slow server would never get to answer
     else refresh();
-  }, 500);
+  }, 500 + 500 * Math.random());
 }
 
 function follow() {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 
 const (
 	stream = "/ws/v1/heddle/events?kind=node,queues,leadership"
-	// between is the time between two refreshes of a page that follows the stream; after an event it refreshes at once, at most twice a second.
+	// between is the time between two refreshes of a page that follows the stream; after an event it refreshes within once or twice after.
 	between, after = 10 * time.Second, 500 * time.Millisecond
 	// history is asked for less often.
 	seldom = 30 * time.Second
@@ -82,7 +83,7 @@ func (t *Tabs) tab(ctx context.Context, begin time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-told:
-			next.Reset(after)
+			next.Reset(after + rand.N(after))
 			continue
 		case <-next.C:
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"heddle/conf"
+	"heddle/rm/ledger"
 )
 
 // A key of the configuration has its value, file, line, effect and problem; secrets show in none of them.
@@ -116,5 +117,29 @@ func TestListsAsTables(t *testing.T) {
 		if a := w.get("", path); a.Code != code {
 			t.Errorf("%s: %d %s", path, a.Code, a.Body)
 		}
+	}
+}
+
+// An application's place in its queue counts those that a reader may not see, and no others.
+func TestPlacesInQueues(t *testing.T) {
+	w := newWorld(t)
+	for i, of := range []struct {
+		user, queue string
+		priority    int32
+		state       ledger.AppState
+	}{{"ann", "root.dev", 0, ledger.AppAccepted}, {"bob", "root.dev", 5, ledger.AppAccepted}, {"ann", "root.prod.etl", 0, ledger.AppAccepted}, {"ann", "root.dev", 9, ledger.AppRunning}, {"ann", "root.dev", 5, ledger.AppAccepted}} {
+		w.app(int32(i), of.user, of.queue, of.state, submission("job", "SPARK", "")).Priority = of.priority
+	}
+	rows, err := csv.NewReader(w.get("ann", "/waiting?format=csv&sort=id").Body).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, of, id := slices.Index(rows[0], "place"), slices.Index(rows[0], "placeOf"), slices.Index(rows[0], "id")
+	got := map[byte]string{}
+	for _, r := range rows[1:] {
+		got[r[id][len(r[id])-1]] = r[place] + " of " + r[of]
+	}
+	if got['0'] != "3 of 3" || got['2'] != "1 of 1" || got['4'] != "2 of 3" || got['3'] != "" {
+		t.Errorf("%v", got)
 	}
 }

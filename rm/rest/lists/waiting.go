@@ -1,6 +1,9 @@
 package lists
 
 import (
+	"cmp"
+	"slices"
+
 	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/rm/view"
@@ -16,7 +19,8 @@ var waitingOffer = offer{
 // waitingRow is an application that waits for containers, or for its ApplicationMaster to begin.
 type waitingRow struct {
 	view.AppRow
-	asked report.App
+	asked     report.App
+	place, of int // among those of its queue that wait
 }
 
 var waitingRows = rows[waitingRow]{
@@ -53,6 +57,8 @@ type waitingApp struct {
 	State    string `yarn:"state"`
 	Priority int32  `yarn:"priority"`
 	Started  int64  `yarn:"started"`
+	Place    int    `yarn:"place"`   // among those of its queue that wait, by priority, then by submission; 1 is the first
+	Of       int    `yarn:"placeOf"` // how many these are
 	Waiting  int64  `yarn:"waiting"` // containers asked for
 	Pending  amount `yarn:"pending"`
 	Has      int    `yarn:"containers"` // that it has
@@ -76,15 +82,35 @@ type hold struct {
 // maxHolds is how many requests of an application a list explains.
 const maxHolds = 3
 
-// live returns the rows of the applications that haven't ended and that the caller may see.
-func (l *Lists) live(e *eyes) (list []view.AppRow, ids []records.ApplicationID) {
+// live returns the rows of the applications that haven't ended.
+func (l *Lists) live() (list []view.AppRow, ids []records.ApplicationID) {
 	l.Rows.Apps(func(r *view.AppRow) bool {
-		if !r.State.Ended() && e.see(r.User, r.Queue, r.Context) {
+		if !r.State.Ended() {
 			list, ids = append(list, *r), append(ids, r.ID)
 		}
 		return true
 	})
 	return list, ids
+}
+
+// queued returns the applications that wait, by queue, each with its place in the order of priorities and submissions. Queues may grant in another order.
+func (l *Lists) queued() (byQueue map[string][]waitingRow) {
+	list, ids := l.live()
+	asked := l.Rows.Asked(ids)
+	byQueue = map[string][]waitingRow{}
+	for i := range list {
+		r := waitingRow{AppRow: list[i], asked: asked[list[i].ID]}
+		if r.asked.Waiting > 0 || r.State == ledger.AppAccepted {
+			byQueue[r.Queue] = append(byQueue[r.Queue], r)
+		}
+	}
+	for _, rows := range byQueue {
+		slices.SortFunc(rows, func(a, b waitingRow) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ID.Compare(b.ID)) })
+		for i := range rows {
+			rows[i].place, rows[i].of = i+1, len(rows)
+		}
+	}
+	return byQueue
 }
 
 // waiting answers GET /waiting: applications that have asked for more than they have, and what holds each.
@@ -93,20 +119,21 @@ func (l *Lists) waiting(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	list, ids := l.live(l.eyes(c))
-	asked, filters, total := l.Rows.Asked(ids), p.q.appFilters(), 0
-	for i := range list {
-		r := waitingRow{list[i], asked[list[i].ID]}
-		if r.asked.Waiting == 0 && r.State != ledger.AppAccepted {
-			continue
-		}
-		total++
-		if all(filters, &r.AppRow) {
-			p.add(&r)
+	e, filters, total := l.eyes(c), p.q.appFilters(), 0
+	for _, rows := range l.queued() {
+		for i := range rows {
+			r := &rows[i]
+			if !e.see(r.User, r.Queue, r.Context) {
+				continue
+			}
+			total++
+			if all(filters, &r.AppRow) {
+				p.add(r)
+			}
 		}
 	}
 	found := p.page()
-	ids = ids[:0]
+	var ids []records.ApplicationID
 	for i := range found.rows {
 		ids = append(ids, found.rows[i].ID)
 	}
@@ -120,7 +147,7 @@ func (l *Lists) waiting(c *yarnrest.Call) (yarnrest.Reply, error) {
 
 func (l *Lists) waitingApp(r *waitingRow, holds []report.Hold) waitingApp {
 	out := waitingApp{
-		ID: r.ID.String(), Name: r.Name(), User: r.User, Queue: r.Queue, Type: r.Type(), State: r.State.Public().String(), Priority: r.Priority, Started: r.Submitted,
+		ID: r.ID.String(), Name: r.Name(), User: r.User, Queue: r.Queue, Type: r.Type(), State: r.State.Public().String(), Priority: r.Priority, Started: r.Submitted, Place: r.place, Of: r.of,
 		Waiting: r.asked.Waiting, Pending: l.amount(r.asked.Pending), Has: r.Containers, More: max(0, len(holds)-maxHolds), Summary: r.Waits(holds),
 	}
 	for i := range holds[:min(maxHolds, len(holds))] {

@@ -14,7 +14,7 @@ const titles = { used: 'Heddle reads it', none: 'YARN’s, and Heddle doesn’t 
 const grave = { error: 'bad', warning: 'wait' };
 
 /** value is a setting's value; what is secret the server has replaced. */
-const value = (s) => (s.value === '' ? el('span', { class: 'soft' }, '(empty)') : el('code', { class: 'lines' }, el('bdi', {}, s.value)));
+const value = (s) => (s.value === '' ? el('span', { class: 'soft' }, '(empty)') : el('code', { class: 'lines', title: s.value.length > 80 ? s.value : null }, el('bdi', {}, s.value)));
 
 const columns = [
   { head: 'Key', sort: 'key', row: true, wide: true, cell: (s) => [el('bdi', { class: 'lines' }, s.key), s.meaning ? el('span', { class: 'sub' }, s.meaning) : null] },

@@ -25,6 +25,7 @@ const columns = [
   { head: 'Application', sort: 'name', row: true, wide: true, cell: (a) => [el('a', { href: `/cluster/app/${a.id}` }, el('bdi', { class: 'lines', title: a.name.length > 80 ? a.name : null }, a.name || '(no name)')), el('span', { class: 'sub' }, a.id)] },
   { head: 'User', sort: 'user', clip: true, cell: (a) => el('a', { href: `/cluster/apps?user=${encodeURIComponent(a.user)}` }, el('bdi', {}, a.user)) },
   { head: 'Queue', sort: 'queue', clip: true, cell: (a) => [el('a', { href: `/cluster/apps?queue=${encodeURIComponent(a.queue)}` }, a.queue), el('span', { class: 'sub' }, `priority ${a.priority}`)] },
+  { head: 'Place', num: true, title: (a) => `Number ${a.place} of ${count(a.placeOf, 'application')} that wait in this queue, by priority and then by submission`, cell: (a) => [a.place.toLocaleString('en'), el('span', { class: 'sub' }, `of ${a.placeOf.toLocaleString('en')}`)] },
   { head: 'Submitted', sort: 'started', newest: false, cell: (a) => time(a.started) },
   { head: 'Asks for', sort: 'memory', num: true, cell: (a) => (a.waiting ? [count(a.waiting, 'container'), el('span', { class: 'sub' }, amount(a.pending))] : '—') },
   { head: 'Has', num: true, cell: (a) => count(a.containers, 'container') },
