@@ -38,6 +38,10 @@ export async function show(place) {
   } catch {
     return; // an older ResourceManager, or none: the page says so
   }
+  if (me.method === 'OPENID') {
+    place.replaceChildren(el('details', {}, el('summary', {}, el('bdi', {}, me.user)), el('form', {}, el('button', { type: 'button', class: 'button', onclick: leave }, 'Sign out'))));
+    return;
+  }
   if (!me.asks) {
     place.replaceChildren(el('bdi', {}, me.user));
     return;
