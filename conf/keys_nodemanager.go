@@ -60,7 +60,10 @@ func nodeManagerKeys() []Key {
 		list(nm+"runtime.linux.allowed-runtimes", "default", "how containers may be run, if they run as users: on the machine itself (default), or in images (docker, runc; see heddle.nodemanager.images.dirs)"),
 		text(nm+"runtime.linux.type", "", "how containers are run that don't say it (YARN_CONTAINER_RUNTIME_TYPE), if they run as users: default, docker or runc"),
 
-		list(nm+"aux-services", "", "services beside the NodeManager"),
+		list(nm+"aux-services", "", "services beside the NodeManager; without effect if aux-services.manifest.enabled"),
+		boolean(nm+"aux-services.manifest.enabled", "false", "services come from a file and by PUT /ws/v1/node/auxiliaryservices, and may change while the node runs (see nodes.md)"),
+		text(nm+"aux-services.manifest", "", "that file, in any file system: JSON. Its owner must be in yarn.admin.acl, and neither it nor a folder above it writable by others"),
+		millis(nm+"aux-services.manifest.reload-ms", "0", "how often the file is looked at for changes; 0: at the node's start alone"),
 		text(nm+"aux-services.<service>.class", "", "class of that service. Heddle has org.apache.hadoop.mapred.ShuffleHandler itself, and runs others in a JVM"),
 		text(nm+"aux-services.<service>.classpath", "", "class path of that service alone, with : between folders and jars"),
 		text(nm+"aux-services.<service>.remote-classpath", "", "jar or archive of that service's classes in any file system, which must be the NodeManager's user's; without effect beside classpath"),

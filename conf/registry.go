@@ -98,9 +98,6 @@ var foreign = []string{
 	"yarn.nodemanager.aux-services.",
 }
 
-// auxManifest is the prefix of keys of YARN's file of auxiliary services, which Heddle doesn't read.
-const auxManifest = "yarn.nodemanager.aux-services.manifest"
-
 // openEnded are prefixes of keys that YARN's plug-ins define.
 var openEnded = []string{
 	"yarn.federation.", "yarn.node-attribute.", "yarn.nodemanager.csi-driver-adaptor.", "yarn.nodemanager.csi-driver.",

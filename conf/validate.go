@@ -117,7 +117,7 @@ func (v *validation) property(p Property) {
 		v.registered(k, value)
 	case strings.HasPrefix(p.Name, "heddle."):
 		v.unknown(Error, p.Name, "Heddle has no such key")
-	case !strings.HasPrefix(p.Name, "yarn.") || hasPrefixOf(p.Name, foreign) && !strings.HasPrefix(p.Name, auxManifest):
+	case !strings.HasPrefix(p.Name, "yarn.") || hasPrefixOf(p.Name, foreign):
 	case !known:
 		v.unknown(Warning, p.Name, "YARN has no such key")
 	default:

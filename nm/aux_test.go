@@ -71,7 +71,7 @@ func TestServicesThatAreJava(t *testing.T) {
 		t.Error("the container runs, and the service wasn't told before")
 	}
 
-	jvm := l.node.aux.java.Status().PID
+	jvm := l.node.aux.Java().Status().PID
 	if cgroup, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", jvm)); l.node.groups.Kind() != "none" && (err != nil || !strings.Contains(string(cgroup), javaGroups+"/"+javaGroup)) {
 		t.Errorf("its groups: %s, %v", cgroup, err)
 	}

@@ -61,7 +61,7 @@ func TestServicesRunAsTheirAccount(t *testing.T) {
 		}
 	}
 	l.up()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.node.aux.java.Status().PID))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.node.aux.Java().Status().PID))
 	if err != nil || !strings.Contains(string(status), fmt.Sprintf("\nUid:\t%[1]s\t%[1]s\t%[1]s\t%[1]s\n", uid)) || !strings.Contains(string(status), "CapEff:\t0000000000000000\n") {
 		t.Errorf("%s, %v", status, err)
 	}

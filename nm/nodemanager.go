@@ -20,10 +20,12 @@ import (
 	"heddle/conf/secure"
 	"heddle/conf/serviceacl"
 	"heddle/conf/ssl"
+	"heddle/hdfsadapter"
 	"heddle/internal/connections"
 	"heddle/internal/listen"
 	"heddle/internal/machine"
 	"heddle/internal/within"
+	"heddle/nm/auxservices"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
 	"heddle/nm/deletion"
@@ -64,6 +66,7 @@ type NodeManager struct {
 	state       *store.Store
 	disks       *disks.Disks
 	source      localizer.Source
+	files       *hdfsadapter.Adapter
 	logs        Logs
 	keepLogs    *appLogs // nil: another's
 	deleter     *deletion.Service
@@ -74,7 +77,7 @@ type NodeManager struct {
 	lent        cgroup.Parent // of executors of short tasks; nil: nothing holds them together
 	unbounded   string        // why it doesn't; "": it does, or there are none
 	localizer   *localizer.Localizer
-	aux         *auxServices
+	aux         *auxservices.Services
 	containers  *container.Manager
 	monitor     *monitor.Monitor
 	warmer      *warming.Warmer // nil: nothing is read ahead of maps
@@ -260,6 +263,7 @@ func (n *NodeManager) openFiles() error {
 		return err
 	}
 	n.closing(func() { files.Close() })
+	n.files = files
 	usual := localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner})
 	if n.source = n.o.Source; n.source == nil {
 		trust, err := ssl.Client(n.o.Conf)
@@ -301,17 +305,10 @@ func (n *NodeManager) openServices() (err error) {
 	if err := n.localizer.Recover(); err != nil {
 		return err
 	}
-	if n.aux, err = newAux(c, n.disks, &n.s, n.state, n.log); err != nil {
+	if err := n.openAux(); err != nil {
 		return err
 	}
-	if err := n.openJava(); err != nil {
-		return err
-	}
-	collectors := n.localizer.Collectors()
-	for _, s := range n.aux.services {
-		collectors = append(collectors, s.Collectors()...)
-	}
-	for _, m := range collectors {
+	for _, m := range n.localizer.Collectors() {
 		if err := n.metrics.Register(m); err != nil {
 			return err
 		}
@@ -330,11 +327,11 @@ func openArchives(ctx context.Context, cfg jvmarchive.Config) (*jvmarchive.Store
 }
 
 func (n *NodeManager) openContainers() error {
-	served, err := n.aux.start()
+	served, err := n.aux.Start()
 	n.closing(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		n.aux.stop(ctx)
+		n.aux.Stop(ctx)
 	})
 	if err != nil {
 		return err
@@ -371,7 +368,7 @@ func (n *NodeManager) openContainers() error {
 		_, here := n.containers.Application(app)
 		return here
 	}
-	n.aux.recovered(served, here)
+	n.aux.Recovered(served, here)
 	if n.keepLogs != nil {
 		n.keepLogs.adopt(here)
 	}
@@ -434,7 +431,7 @@ func (n *NodeManager) openProtocols() error {
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: suspend.MachinePressure,
-		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered, System: n.system.Set,
+		Logs: n.logs, Outputs: n.aux.Outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered, System: n.system.Set,
 		ShortTasks: probing,
 	}))
 	return nil

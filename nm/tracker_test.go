@@ -355,10 +355,11 @@ func TestASupervisedNodeLeavesItsContainers(t *testing.T) {
 	node, web := l.node.Node(), l.node.WebAddress()
 	c := l.run(containerID(1, 1), "while ! [ -e "+l.dir+"/go ]; do sleep 0.01; done; exit 9")
 	l.running(c)
-	shuffle := l.node.aux.services["mapreduce_shuffle"].Port()
+	port := func() string { return string(l.node.aux.Metadata()["mapreduce_shuffle"]) }
+	shuffle := port()
 	l.stop()
 	l.up()
-	if l.node.Node() != node || l.node.WebAddress() != web || l.node.aux.services["mapreduce_shuffle"].Port() != shuffle {
+	if l.node.Node() != node || l.node.WebAddress() != web || port() != shuffle {
 		t.Errorf("the node is %s, %s now, was %s, %s", l.node.Node(), l.node.WebAddress(), node, web)
 	}
 	r := l.rm.registrations()[1]

@@ -48,8 +48,8 @@ func (n *NodeManager) openWeb() error {
 		},
 		Memory: c.Int("heddle.port.memory-mb") << 20,
 		Filter: filter, Guard: guard, Configuration: c, ConfDir: c.Dir(), Containers: n.containers,
-		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
-		Disks: n.disks, Health: n.healthStatus, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
+		Logs: logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
+		Aux:  n.aux, Disks: n.disks, Health: n.healthStatus, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
 		Calls: &daemon.Calls{Name: "ContainerManagementProtocolService", Port: int(n.identity.node().Port), Activity: n.server.Activity, Methods: n.server.Methods},
 	}
 	if rms, err := c.RMAddresses(conf.WebKey(c, "yarn.resourcemanager.")); err == nil && len(rms) > 0 {

@@ -168,7 +168,6 @@ var harmless = map[string]string{
 	"yarn.resourcemanager.scheduler.client.thread-count":                  "the same",
 	"yarn.resourcemanager.activities-manager.scheduler-activities.ttl-ms": "the same",
 	"yarn.scheduler.queue-placement-rules.app-name":                       "it is a rule's name as well",
-	"yarn.nodemanager.aux-services.manifest":                              "it is the prefix of three such keys",
 }
 
 // idle returns what conf check says of all keys that it takes for ones without effect.

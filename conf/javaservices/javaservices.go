@@ -56,6 +56,9 @@ var serviceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // Of reads the settings. look returns variables that a NodeManager has (conf/environ). An error names a service that can't be run, and how to mend it.
 func Of(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
 	s := read(c)
+	if c.Bool(servicesKey + ".manifest.enabled") {
+		return s, nil // that says which
+	}
 	for _, name := range c.Strings(servicesKey) {
 		key := servicesKey + "." + name
 		class := c.Text(key + ".class")

@@ -14,9 +14,19 @@ type event struct {
 	app  records.ApplicationID
 	what string     // for messages
 	done chan error // has room for the outcome; nil: nobody waits
+
+	took func(reply []byte) error // is called with what the services answer; nil: that is nothing
 }
 
-// over tells whoever waits how the call went.
+// of says which application a call is about, for messages; "": it is about a service.
+func (e *event) of() string {
+	if e.app == (records.ApplicationID{}) {
+		return ""
+	}
+	return " of " + e.app.String()
+}
+
+// over tells a caller that waits how the call went.
 func (e *event) over(err error) {
 	if e.done != nil {
 		e.done <- err

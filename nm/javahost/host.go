@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,18 +23,26 @@ type Service struct {
 	Name      string
 	Class     string
 	ClassPath string   // of its own, beside that of all; "": none
-	Remote    string   // location of a jar or archive in any file system, if there is no ClassPath; "": none
+	Files     []File   // its class path, if there is no ClassPath
 	System    []string // classes that don't come from its own class path; nil: Hadoop's list
+
+	Properties []string // keys and values in turn, of its configuration alone
+}
+
+// File is a jar or archive in any file system, which the JVM fetches.
+type File struct {
+	Source string
+	Type   string // STATIC: taken as it is; ARCHIVE: unpacked; "": as its name ends
 }
 
 // Config configures a Host. All fields must be set but for Properties.
 type Config struct {
 	jvm.Config
-	Recovery   string // services keep their state below it, each in a folder of its name. It must exist, and be the user's
-	Services   []Service
-	Properties []string // keys and values in turn, which replace those of the files
-	Hostname   string   // for _HOST in the principal
-	Dirs       Dirs     // local folders
+	Recovery   string    // services keep their state below it, each in a folder of its name. It must exist, and be the user's
+	Services   []Service // with which it starts
+	Properties []string  // keys and values in turn, which replace those of the files
+	Hostname   string    // for _HOST in the principal
+	Dirs       Dirs      // local folders
 	Types      records.ResourceTypes
 
 	// Patience is how long services may take until all are started, and how long each call may take afterwards. Then the JVM is killed.
@@ -61,6 +69,7 @@ type Host struct {
 	started atomic.Bool
 
 	mu       sync.Mutex
+	services []Service // that run, or would if there were a JVM
 	ledger   *ledger
 	queue    []*event
 	ready    chan struct{} // closed while services run and know what lives; another one afterwards
@@ -86,7 +95,7 @@ const maxQueue = 20000
 
 // New returns a host without a JVM.
 func New(cfg Config) (*Host, error) {
-	h := &Host{cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), ended: make(chan struct{}), ready: make(chan struct{})}
+	h := &Host{cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), ended: make(chan struct{}), ready: make(chan struct{}), services: slices.Clone(cfg.Services)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	var err error
 	h.ledger, err = load(cfg.Bucket, cfg.Types, func(err error) {
@@ -162,7 +171,8 @@ func (h *Host) life(first bool, started func()) (err error) {
 		err = h.down(h.explain(j, err))
 		j.Kill()
 	}()
-	metadata, err := h.launch(j)
+	services := h.running()
+	metadata, err := h.launch(j, services)
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.late++
 	}
@@ -170,17 +180,19 @@ func (h *Host) life(first bool, started func()) (err error) {
 		return err
 	}
 	h.late = 0
+	var told int
 	h.mu.Lock()
+	h.queue = h.leavers(services, metadata)
 	if !first {
-		h.queue = h.ledger.retell()
+		retold := h.ledger.retell(h.runs)
+		told, h.queue = len(retold), append(h.queue, retold...)
 	}
-	told := len(h.queue)
 	h.metadata, h.jvm = metadata, j
 	h.status.PID, h.status.Since = j.PID, time.Now()
 	h.up, h.status.Up = true, true
 	close(h.ready)
 	h.mu.Unlock()
-	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", h.names(), j.PID, told)
+	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", names(services), j.PID, told)
 	started()
 	return h.serve(j)
 }
@@ -196,9 +208,9 @@ func (h *Host) hasten(j *jvm.Process) {
 	j.Signal(syscall.SIGKILL)
 }
 
-func (h *Host) names() string {
+func names(services []Service) string {
 	var names []string
-	for _, s := range h.cfg.Services {
+	for _, s := range services {
 		names = append(names, s.Name)
 	}
 	return strings.Join(names, ", ")
@@ -243,21 +255,25 @@ func (h *Host) down(err error) error {
 
 var errDied = errors.New("the JVM of the auxiliary services has ended")
 
+// lost is the error of a call during which the JVM has ended, or was ended since it took too long.
+type lost struct{ why error }
+
+func (l *lost) Error() string        { return fmt.Sprintf("%v: %v", errDied, l.why) }
+func (l *lost) Is(target error) bool { return target == errDied }
+
 // patience returns how long services may take to start. It grows with each start that took longer: a machine may be that slow.
 func (h *Host) patience() time.Duration { return h.cfg.Patience << min(h.late, 3) }
 
 // launch has a JVM initialise and start all services, and returns what they have for applications. patience is for all of that.
-func (h *Host) launch(j *jvm.Process) (map[string][]byte, error) {
+func (h *Host) launch(j *jvm.Process, services []Service) (map[string][]byte, error) {
 	deadline := time.Now().Add(h.patience())
 	var hello jvm.Message
 	hello.Texts(h.cfg.Properties).Texts(h.cfg.Dirs.Writable()).Texts(h.cfg.Dirs.Readable()).Text(h.cfg.Hostname)
 	if _, err := j.Call(opHello, hello.B, time.Until(deadline)); err != nil {
 		return nil, fmt.Errorf("the JVM of the auxiliary services: %w", err)
 	}
-	for _, s := range h.cfg.Services {
-		var m jvm.Message
-		m.Text(s.Name).Text(s.Class).Text(s.ClassPath).Text(s.Remote).Texts(s.System).Text(filepath.Join(h.cfg.Recovery, s.Name))
-		if _, err := j.Call(opInit, m.B, time.Until(deadline)); err != nil {
+	for _, s := range services {
+		if _, err := j.Call(opInit, h.request(s), time.Until(deadline)); err != nil {
 			return nil, fmt.Errorf("auxiliary service %s (%s) can't be initialised: %w%s", s.Name, s.Class, err, remedy(s, err))
 		}
 	}
@@ -320,14 +336,17 @@ func (h *Host) drain(j *jvm.Process) error {
 		if e == nil {
 			return nil
 		}
-		_, err := j.Call(e.op, e.args, h.cfg.Patience)
+		reply, err := j.Call(e.op, e.args, h.cfg.Patience)
 		var refused *jvm.Refused
 		if err != nil && !errors.As(err, &refused) {
-			e.over(errDied)
-			return fmt.Errorf("%s of %s: %w", e.what, e.app, err)
+			e.over(&lost{err})
+			return fmt.Errorf("%s%s: %w", e.what, e.of(), err)
 		}
-		if err != nil {
+		if err != nil && e.took == nil { // else the caller says it
 			h.log.WithError(err).WithField("application", e.app.String()).Warnf("an auxiliary service has failed in %s", e.what)
+		}
+		if err == nil && e.took != nil {
+			err = e.took(reply)
 		}
 		if e.op == opApplicationStop {
 			h.mu.Lock()
@@ -454,7 +473,7 @@ func (h *Host) StopApplication(app records.ApplicationID) {
 // the end of the others.
 func (h *Host) Recovered(lives func(records.ApplicationID) bool) {
 	h.mu.Lock()
-	over, left := h.ledger.recovered(lives)
+	over, left := h.ledger.recovered(lives, h.runs)
 	h.mu.Unlock()
 	for _, e := range left {
 		h.enter(e, func(*ledger) {})

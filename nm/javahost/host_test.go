@@ -244,7 +244,7 @@ func TestClassesFromAFileSystem(t *testing.T) {
 	if said, err := exec.Command("jar", "cf", jar, "-C", classes, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	l.cfg.Services[0].ClassPath, l.cfg.Services[0].Remote = "", "file://"+jar
+	l.cfg.Services[0].ClassPath, l.cfg.Services[0].Files = "", []File{{Source: "file://" + jar}}
 	l.up()
 	l.expect("the service runs", "init recovery=recorder handler=true loader=true", "start", "getMetaData")
 	local := l.cfg.Dirs.Writable()[0]

@@ -23,9 +23,12 @@ type application struct {
 	Stopping bool              `json:"stopping,omitempty"` // it is over, and services haven't heard of it yet
 }
 
-// begins returns the events that give services what the application has for them.
-func (a *application) begins(id records.ApplicationID) (all []*event) {
+// begins returns the events that give services that run what the application has for them.
+func (a *application) begins(id records.ApplicationID, runs func(service string) bool) (all []*event) {
 	for _, service := range slices.Sorted(maps.Keys(a.Data)) {
+		if !runs(service) {
+			continue // it has gone
+		}
 		all = append(all, applicationInit(service, id, a.User, a.Data[service]))
 	}
 	return all
@@ -161,12 +164,12 @@ func (l *ledger) forget(id records.ApplicationID) {
 
 // retell returns the events that tell a new JVM what lives: containers in the order in which they began, each with what its application has for
 // services, then the applications without containers, and the ends of applications that nobody has heard of.
-func (l *ledger) retell() (all []*event) {
+func (l *ledger) retell(runs func(service string) bool) (all []*event) {
 	told := map[records.ApplicationID]bool{}
 	tell := func(id records.ApplicationID) {
 		if app := l.apps[id]; app != nil && !told[id] && !app.Stopping {
 			told[id] = true
-			all = append(all, app.begins(id)...)
+			all = append(all, app.begins(id, runs)...)
 		}
 	}
 	for _, id := range l.order {
@@ -187,7 +190,7 @@ func (l *ledger) retell() (all []*event) {
 
 // recovered returns the applications of the last life that are over, and the events that tell the first JVM of this life of the others, unless a
 // container has brought them already.
-func (l *ledger) recovered(lives func(records.ApplicationID) bool) (over []records.ApplicationID, left []*event) {
+func (l *ledger) recovered(lives func(records.ApplicationID) bool, runs func(service string) bool) (over []records.ApplicationID, left []*event) {
 	brought := map[records.ApplicationID]bool{}
 	for id := range l.containers {
 		brought[id.Attempt.App] = true
@@ -200,7 +203,7 @@ func (l *ledger) recovered(lives func(records.ApplicationID) bool) (over []recor
 		case !lives(id):
 			over = append(over, id)
 		case !brought[id]:
-			left = append(left, app.begins(id)...)
+			left = append(left, app.begins(id, runs)...)
 		}
 	}
 	return over, left

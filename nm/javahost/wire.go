@@ -17,6 +17,8 @@ const (
 	opContainerStop
 	opDirs
 	opQuit
+	opLoad
+	opUnload
 )
 
 // maxServices bounds the services that a reply may name.

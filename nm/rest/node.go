@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
-	"net/http"
 	"strings"
 	"time"
 
@@ -143,21 +141,6 @@ func (s *Server) app(c *rest.Call) (rest.Reply, error) {
 		return rest.Reply{}, err
 	}
 	return rest.OK("app", rest.Natural, appInfoOf(app)), nil
-}
-
-// auxiliary answers for auxiliary services of a manifest, which Heddle doesn't support.
-func (s *Server) auxiliary(c *rest.Call) (rest.Reply, error) {
-	if c.Method == http.MethodPut {
-		body, err := c.Body()
-		if err != nil {
-			return rest.Reply{}, err
-		}
-		var any json.RawMessage
-		if err := json.Unmarshal(body, &any); err != nil {
-			return rest.Reply{}, &rest.Error{Status: http.StatusNotFound, Class: "com.fasterxml.jackson.core.JsonParseException", Message: err.Error()}
-		}
-	}
-	return rest.Reply{}, rest.BadRequest("Auxiliary services manifest is not enabled")
 }
 
 // resource answers for plug-ins of resource types, which Heddle doesn't support.

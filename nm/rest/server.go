@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/machine"
+	"heddle/nm/auxservices"
 	"heddle/nm/container"
 	"heddle/nm/disks"
 	"heddle/nm/gpu"
@@ -50,6 +51,7 @@ type Options struct {
 	Logs                        logs.Local
 	// Uploaded lists a container's logs that this node has aggregated; nil: there are none.
 	Uploaded func(ctx context.Context, id records.ContainerID, owner string) ([]logs.NodeLogs, error)
+	Aux      *auxservices.Services
 	Disks    *disks.Disks
 	Health   func() health.Status
 	Use      func() machine.Use
@@ -138,7 +140,7 @@ func (s *Server) newAPI() *rest.API {
 	a.Handle(node+"/containers/{container}/logs/{file}", file)
 	a.Handle(node+"/containerlogs/{container}/{file}", file)
 	a.Handle(node+"/auxiliaryservices", rest.Methods{
-		http.MethodGet: {Handle: s.auxiliary}, http.MethodPut: {Handle: s.auxiliary},
+		http.MethodGet: {Handle: s.auxiliary}, http.MethodPut: {Handle: putAuxiliary(s)},
 	})
 	a.Handle(node+"/resources/{name}", get(s.resource))
 	a.Handle(node+"/yarn/sysfs/{user}/{app}", rest.Methods{http.MethodPut: {Handle: s.sysfs}})

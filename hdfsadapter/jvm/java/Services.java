@@ -38,6 +38,8 @@ final class Services {
   static final int CONTAINER_STOP = 7;
   static final int DIRS = 8;
   static final int QUIT = 9;
+  static final int LOAD = 10;
+  static final int UNLOAD = 11;
 
   /** A service, and the loader of its classes if it has one of its own. */
   private static final class Loaded {
@@ -65,7 +67,8 @@ final class Services {
         hello(r);
         return reply.text(System.getProperty("java.version")).text(VersionInfo.getVersion());
       case INIT:
-        init(r);
+        Request first = new Request(r);
+        services.put(first.name, init(first));
         return reply;
       case START:
         return start(reply);
@@ -90,6 +93,11 @@ final class Services {
       case QUIT:
         stop();
         return reply;
+      case LOAD:
+        return reply.bytes(load(new Request(r)));
+      case UNLOAD:
+        unload(r.text());
+        return reply;
       default:
         throw new IOException("operation " + op + " is unknown");
     }
@@ -110,62 +118,108 @@ final class Services {
     }
   }
 
-  private void init(Wire.Reader r) throws Exception {
-    String name = r.text();
-    String className = r.text();
-    String classPath = r.text();
-    String remote = r.text();
-    String[] system = r.texts();
-    String recovery = r.text();
-    if (classPath.isEmpty() && !remote.isEmpty()) {
-      classPath = Remote.fetch(remote, className, paths, conf);
+  /** A service as a request describes it. */
+  private static final class Request {
+    final String name;
+    final String className;
+    final String classPath;
+    final String[] files; // types and locations in turn
+    final String[] system;
+    final String recovery;
+    final String[] properties; // keys and values in turn
+
+    Request(Wire.Reader r) throws IOException {
+      name = r.text();
+      className = r.text();
+      classPath = r.text();
+      files = r.texts();
+      system = r.texts();
+      recovery = r.text();
+      properties = r.texts();
+    }
+  }
+
+  private Loaded init(Request q) throws Exception {
+    String classPath = q.classPath;
+    if (classPath.isEmpty() && q.files.length > 0) {
+      classPath = Remote.fetch(q.files, q.name, q.className, paths, conf);
     }
     ClassLoader loader = null;
     if (!classPath.isEmpty()) {
-      loader = new ApplicationClassLoader(classPath, Services.class.getClassLoader(), Arrays.asList(system));
+      loader = new ApplicationClassLoader(classPath, Services.class.getClassLoader(), Arrays.asList(q.system));
     }
     Class<? extends AuxiliaryService> type =
-        Class.forName(className, true, loader == null ? Services.class.getClassLoader() : loader).asSubclass(AuxiliaryService.class);
+        Class.forName(q.className, true, loader == null ? Services.class.getClassLoader() : loader).asSubclass(AuxiliaryService.class);
     AuxiliaryService service = ReflectionUtils.newInstance(type, loader == null ? null : conf);
     Loaded loaded = new Loaded(service, loader);
-    services.put(name, loaded);
     Configuration own = new Configuration(conf);
     if (loader != null) {
       own.setClassLoader(loader);
     }
+    for (int i = 0; i + 1 < q.properties.length; i += 2) {
+      own.set(q.properties[i], q.properties[i + 1]);
+    }
     call(loaded, s -> {
       s.setAuxiliaryLocalPathHandler(paths);
-      if (!recovery.isEmpty()) {
-        File folder = new File(recovery);
+      if (!q.recovery.isEmpty()) {
+        File folder = new File(q.recovery);
         if (!folder.isDirectory() && !folder.mkdirs()) {
-          throw new IOException("can't make the folder of its state, " + recovery);
+          throw new IOException("can't make the folder of its state, " + q.recovery);
         }
-        s.setRecoveryPath(new Path("file:" + recovery));
+        s.setRecoveryPath(new Path("file:" + q.recovery));
       }
       s.init(own);
     });
+    return loaded;
   }
 
   /** Starts all services, and returns how many there are, and each one's name and data for applications. */
   private Wire.Writer start(Wire.Writer reply) throws Exception {
     reply.integer(services.size());
     for (Map.Entry<String, Loaded> e : services.entrySet()) {
-      try {
-        call(e.getValue(), Service::start);
-      } catch (Throwable failed) {
-        throw new IOException("auxiliary service " + e.getKey() + " (" + e.getValue().service.getClass().getName() + ") can't start", failed);
-      }
-      ByteBuffer[] meta = new ByteBuffer[1];
-      call(e.getValue(), s -> meta[0] = s.getMetaData());
-      byte[] data = null;
-      if (meta[0] != null) {
-        ByteBuffer copy = meta[0].duplicate();
-        data = new byte[copy.remaining()];
-        copy.get(data);
-      }
-      reply.text(e.getKey()).bytes(data);
+      reply.text(e.getKey()).bytes(start(e.getKey(), e.getValue()));
     }
     return reply;
+  }
+
+  /** Starts a service, and returns its data for applications; null: it has none. */
+  private static byte[] start(String name, Loaded s) throws Exception {
+    try {
+      call(s, Service::start);
+    } catch (Throwable failed) {
+      throw new IOException("auxiliary service " + name + " (" + s.service.getClass().getName() + ") can't start", failed);
+    }
+    ByteBuffer[] meta = new ByteBuffer[1];
+    call(s, to -> meta[0] = to.getMetaData());
+    if (meta[0] == null) {
+      return null;
+    }
+    ByteBuffer copy = meta[0].duplicate();
+    byte[] data = new byte[copy.remaining()];
+    copy.get(data);
+    return data;
+  }
+
+  /** Replaces a service while others run: the old one has stopped before the new one is made, since both may want the same port. */
+  private byte[] load(Request q) throws Exception {
+    unload(q.name);
+    Loaded loaded = init(q);
+    byte[] data;
+    try {
+      data = start(q.name, loaded);
+    } catch (Exception failed) {
+      stop(loaded);
+      throw failed;
+    }
+    services.put(q.name, loaded);
+    return data;
+  }
+
+  private void unload(String name) {
+    Loaded old = services.remove(name);
+    if (old != null) {
+      stop(old);
+    }
   }
 
   private void initializeApplication(Wire.Reader r) throws Exception {
@@ -217,14 +271,18 @@ final class Services {
   }
 
   void stop() {
-    for (Map.Entry<String, Loaded> e : new ArrayList<>(services.entrySet())) {
-      try {
-        if (e.getValue().service.getServiceState() == Service.STATE.STARTED) {
-          call(e.getValue(), Service::stop);
-        }
-      } catch (Throwable failed) {
-        failed.printStackTrace();
+    for (Loaded s : new ArrayList<>(services.values())) {
+      stop(s);
+    }
+  }
+
+  private static void stop(Loaded s) {
+    try {
+      if (s.service.getServiceState() == Service.STATE.STARTED) {
+        call(s, Service::stop);
       }
+    } catch (Throwable failed) {
+      failed.printStackTrace();
     }
   }
 
