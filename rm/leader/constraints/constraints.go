@@ -120,6 +120,8 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 		if m.HasExecutionType() {
 			r.SetExecutionTypeRequest(m.GetExecutionType())
 		}
+		// The labels of its application and queue count nothing here (Hadoop: SingleConstraintAppPlacementAllocator).
+		r.SetNodeLabelExpression("")
 		if _, label, err := compile(m.GetPlacementConstraint()); err == nil && label != nil {
 			r.SetNodeLabelExpression(*label)
 		}
