@@ -141,3 +141,18 @@ func TestLabelsThatAreRefused(t *testing.T) {
 		t.Errorf("a maximum below the capacity: %v", err)
 	}
 }
+
+func TestCreatedQueuesHaveWeightsBelowAmounts(t *testing.T) {
+	tree := treeOf(t, "queues=fix,dyn", "fix.capacity=[memory=16384,vcores=16]", "dyn.capacity=[memory=16384,vcores=16]", "dyn.auto-queue-creation-v2.enabled=true")
+	more, path, made, err := tree.For(App{ID: "application_1_0001", User: "alice"}, "root.dyn.team.one", false)
+	if err != nil || path != "root.dyn.team.one" || len(made) != 2 {
+		t.Fatalf("%v in %s, made %v", err, path, made)
+	}
+	if q, ok := more.Find(path); !ok || q.Weight != 1 {
+		t.Fatalf("%s is %+v", path, q)
+	}
+	_, err = CapacityFromConf(load(t, with("queues=fix,dyn", "fix.capacity=[memory=16384]", "dyn.capacity=[memory=16384]", "dyn.queues=one", "dyn.one.capacity=1w")))
+	if err == nil || !strings.Contains(err.Error(), "weight below root.dyn") {
+		t.Fatalf("a queue of the configuration with a weight below an amount: %v", err)
+	}
+}

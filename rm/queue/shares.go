@@ -135,7 +135,9 @@ func (p *parser) sums(q *Queue) {
 	for _, c := range q.Children {
 		switch {
 		case c.Unit == quantity.ByWeight:
-			weight = c
+			if weight == nil || c.Made != template.Flexible {
+				weight = c
+			}
 		case c.Unit == quantity.ByAmount && !c.Vector.Amounts().IsZero():
 			amount = c
 			total = total.Add(c.Vector.Amounts())
@@ -149,7 +151,7 @@ func (p *parser) sums(q *Queue) {
 	case weight != nil && amount != nil, weight != nil && percent != nil, amount != nil && percent != nil:
 		return // see oneUnit
 	case weight != nil:
-		if key := p.key(weight, "capacity"); q.Parent != nil && q.Unit == quantity.ByAmount {
+		if key := p.key(weight, "capacity"); q.Parent != nil && q.Unit == quantity.ByAmount && weight.Made != template.Flexible { // which have weights below any
 			p.fail(key, p.settings[key], "it is a weight below "+q.Path+", whose capacity is an amount of resources")
 		}
 		return

@@ -18,9 +18,16 @@ type partition struct {
 	use   *view.LabelUse
 }
 
-// partitionsOf returns the partitions in which a queue may have something by its settings.
+// partitionsOf returns the partitions in which a queue may have something by its settings, or was lent something.
 func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
-	for _, name := range t.tree.LabelsOf(q) {
+	names := slices.Clone(t.tree.LabelsOf(q))
+	for name, use := range t.uses[q.Path].Labelled {
+		if !use.Used.IsZero() && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		all = append(all, t.partition(q, name))
 	}
 	return all

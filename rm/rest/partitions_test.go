@@ -27,3 +27,25 @@ func TestTheRootsWeightInAPartition(t *testing.T) {
 		}
 	}
 }
+
+// A queue without a share in a partition is shown there while it has containers that it was lent.
+func TestPartitionsThatLend(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{
+		"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "root.accessible-node-labels.x.capacity": "100",
+		"root.a.accessible-node-labels": "x", "root.a.accessible-node-labels.x.capacity": "100",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := records.NewResource(1024, 1)
+	q, _ := tree.Find("b")
+	use := &view.QueueUse{}
+	c := capacityTree{server: &server{Config: Config{Queues: queue.NewLive(tree), MinAllocation: one}}, tree: tree, uses: map[string]*view.QueueUse{"root.b": use}}
+	if all := c.partitionsOf(q); len(all) != 0 {
+		t.Errorf("without containers there: %+v", all)
+	}
+	use.Labelled = map[string]*view.LabelUse{"x": {Amount: view.Amount{Used: one}}}
+	if all := c.partitionsOf(q); len(all) != 1 || all[0].name != "x" {
+		t.Errorf("with one there: %+v", all)
+	}
+}
