@@ -293,7 +293,7 @@ func TestManifestsThatAreHostile(t *testing.T) {
 // A service that never finishes its start costs one JVM: the next one runs the others.
 func TestAServiceThatHangsAtReload(t *testing.T) {
 	m := newManifestLab(t)
-	m.set = append(m.set, "heddle.nodemanager.java.patience-ms=6000")
+	m.set = append(m.set, "heddle.nodemanager.java.patience-ms=3000")
 	m.write(m.recorder("1", ""))
 	m.up()
 	await.Until(t, "services", func() bool { return m.node.aux.Java().Status().Up })
