@@ -18,8 +18,15 @@ type partition struct {
 	use   *view.LabelUse
 }
 
-// partitionsOf returns the partitions in which a queue may have something by its settings, or was lent something.
 func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
+	for _, name := range t.labelsOf(q) {
+		all = append(all, t.partition(q, name))
+	}
+	return all
+}
+
+// labelsOf returns the labels of the partitions in which a queue may have something by its settings, or was lent something.
+func (t *capacityTree) labelsOf(q *queue.Queue) []string {
 	names := slices.Clone(t.tree.LabelsOf(q))
 	for name, use := range t.uses[q.Path].Labelled {
 		if !use.Used.IsZero() && !slices.Contains(names, name) {
@@ -27,10 +34,7 @@ func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
 		}
 	}
 	slices.Sort(names)
-	for _, name := range names {
-		all = append(all, t.partition(q, name))
-	}
-	return all
+	return names
 }
 
 func (t *capacityTree) partition(q *queue.Queue, name string) partition {

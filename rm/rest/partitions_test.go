@@ -40,12 +40,12 @@ func TestPartitionsThatLend(t *testing.T) {
 	one := records.NewResource(1024, 1)
 	q, _ := tree.Find("b")
 	use := &view.QueueUse{}
-	c := capacityTree{server: &server{Config: Config{Queues: queue.NewLive(tree), MinAllocation: one}}, tree: tree, uses: map[string]*view.QueueUse{"root.b": use}}
-	if all := c.partitionsOf(q); len(all) != 0 {
+	c := capacityTree{tree: tree, uses: map[string]*view.QueueUse{"root.b": use}}
+	if all := c.labelsOf(q); len(all) != 0 {
 		t.Errorf("without containers there: %+v", all)
 	}
 	use.Labelled = map[string]*view.LabelUse{"x": {Amount: view.Amount{Used: one}}}
-	if all := c.partitionsOf(q); len(all) != 1 || all[0].name != "x" {
+	if all := c.labelsOf(q); len(all) != 1 || all[0] != "x" {
 		t.Errorf("with one there: %+v", all)
 	}
 }
