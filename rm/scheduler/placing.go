@@ -29,7 +29,7 @@ func (s *Placing) SetAttributes(host string, to map[string]string) {
 }
 
 // Outstanding returns a function that returns the row of a request of an application for any node, if anything of it is pending. over says that a limit of
-// its queues or its user keeps it from containers. tried is false while it is yet to be searched for.
+// its queues or its user keeps it from containers, although a node has room. tried is false while it is yet to be searched for.
 func (s *Placing) Outstanding(h AppHandle) func(priority int32, id int64) (row Ask, over, tried bool) {
 	return func(priority int32, id int64) (row Ask, over, tried bool) {
 		i, d := s.holder(h, priority, id)
@@ -38,7 +38,8 @@ func (s *Placing) Outstanding(h AppHandle) func(priority int32, id int64) (row A
 		}
 		row = d.Row()
 		row.Label = s.parts[i].label
-		return row, d.Why == demand.OverLimit || d.Why == demand.Untried, d.WasTried()
+		limited := d.Why == demand.OverLimit || d.Why == demand.Untried
+		return row, limited && s.parts[i].core.Nodes.Index.Has(&d.Size), d.WasTried()
 	}
 }
 

@@ -339,3 +339,25 @@ func TestManyConstraintsAreExplainedInTime(t *testing.T) {
 		t.Errorf("%d reasons, from %s to %s", len(reasons), first.Text, last.Text)
 	}
 }
+
+// A limit keeps a request from containers only while a node has room for one: else it has no place, as in YARN (scenario con-p-room).
+func TestLimitsCountWhereThereIsRoom(t *testing.T) {
+	s := New(Config{Tree: capacityTree(t, map[string]string{
+		"root.queues": "a,b", "root.a.capacity": "50", "root.a.maximum-capacity": "50", "root.a.user-limit-factor": "100", "root.b.capacity": "50",
+		"maximum-am-resource-percent": "1", "root.b.user-limit-factor": "100",
+	}), Minimum: res(1, 1)})
+	for i := range 2 {
+		s.AddNode(NodeSpec{Host: fmt.Sprint("n", i), Rack: "/r", Capability: res(4, 4)})
+	}
+	a, b := s.AddApp(AppSpec{Queue: "root.a", User: "u"}), s.AddApp(AppSpec{Queue: "root.b", User: "u"})
+	s.UpdateAsks(a, placing(1, 6, "t", nil))
+	spread(s, 1)
+	if row, over, _ := s.Outstanding(a)(1, 0); row.Count != 2 || !over {
+		t.Errorf("above its maximum: %d wait, by a limit: %v", row.Count, over)
+	}
+	s.UpdateAsks(b, placing(1, 4, "t", nil))
+	spread(s, 2)
+	if row, over, _ := s.Outstanding(a)(1, 0); row.Count != 2 || over {
+		t.Errorf("above its maximum on full nodes: %d wait, by a limit: %v", row.Count, over)
+	}
+}
