@@ -135,7 +135,7 @@ func TestTenSettingsAreMetLive(t *testing.T) {
 		t.Logf("%s: %s", s.name, m.text)
 	}
 	t.Logf("the direction is right for %d of %d, %d are within the bars", right, len(settings()), inside)
-	if right < 9 {
+	if right < 9 || inside < 9 {
 		t.Errorf("the direction is right for %d of %d, %d are within the bars", right, len(settings()), inside)
 	}
 }
