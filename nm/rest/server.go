@@ -87,7 +87,7 @@ func New(o Options) *Server {
 	mux.Handle("/jmx", daemon.JMX(s.beans))
 	mux.Handle("/conf", daemon.Conf(s.Configuration))
 	mux.Handle("/stacks", daemon.Stacks())
-	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, logLevelFor(s.mayAdminister)))
+	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayAdminister))
 	daemon.Common(mux)
 	mux.Handle("/logs/", s.daemonLogs())
 	if s.Prometheus {

@@ -20,7 +20,7 @@ func (s *server) pages(api *yarnrest.API, mux *daemon.Mux) http.Handler {
 	mux.Handle("/conf", daemon.Conf(s.Conf))
 	mux.Handle("/jmx", daemon.JMX(s.beans))
 	mux.Handle("/stacks", daemon.Stacks())
-	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayUseLogLevel))
+	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayChangeLog))
 	metrics := promhttp.HandlerFor(s.collectors(), promhttp.HandlerOpts{})
 	mux.Handle("/metrics", metrics)
 	if s.Conf.Bool("hadoop.prometheus.endpoint.enabled") {
@@ -71,10 +71,9 @@ func (s *server) isActive(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "I am Active!")
 }
 
-// mayUseLogLevel leaves the page to administrators where users are known, as Hadoop does, and changes everywhere.
-func (s *server) mayUseLogLevel(r *http.Request, change bool) error {
-	if id := auth.From(r.Context()); (change || id.Full != "") && !s.Access.Admin(id.User) {
-		return fmt.Errorf("user %s is not authorized to change log levels", id.User)
+func (s *server) mayChangeLog(r *http.Request) error {
+	if user := auth.From(r.Context()).User; !s.Access.Admin(user) {
+		return fmt.Errorf("user %s is not authorized to change log levels", user)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"heddle/conf"
 	"heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
 )
 
 // Configuration is the configuration that /conf shows, such as a conf.Config. The writers write one key, or all keys
@@ -58,13 +59,14 @@ func Stacks() http.Handler {
 }
 
 // LogLevel serves /logLevel: it shows the level of the logger, and changes it with ?level=. There is only one logger,
-// for every Java class in ?log=. may decides which callers may see the level, and change it; nil allows all. "yarn
-// daemonlog" prints the lines that are marked as output.
-func LogLevel(logger *logrus.Logger, may func(r *http.Request, change bool) error) http.Handler {
+// for every Java class in ?log=. mayAdminister refuses callers who aren't administrators; nil allows all. As in
+// Hadoop the page is for administrators alone where Kerberos tells who calls, and changes are everywhere. "yarn daemonlog" prints the lines that are marked as output.
+func LogLevel(logger *logrus.Logger, mayAdminister func(*http.Request) error) http.Handler {
 	return Get(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if may != nil {
-			if err := may(r, q.Get("log") != "" && q.Get("level") != ""); err != nil {
+		change := q.Get("log") != "" && q.Get("level") != ""
+		if mayAdminister != nil && (change || auth.From(r.Context()).Full != "") {
+			if err := mayAdminister(r); err != nil {
 				rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
 				return
 			}
