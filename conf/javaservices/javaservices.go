@@ -53,6 +53,9 @@ type Settings struct {
 
 var serviceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// IsName reports whether a service may have a name (Hadoop: AuxServices.validateAuxServiceName).
+func IsName(name string) bool { return serviceName.MatchString(name) }
+
 // Of reads the settings. look returns variables that a NodeManager has (conf/environ). An error names a service that can't be run, and how to mend it.
 func Of(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
 	s := read(c)
@@ -68,7 +71,7 @@ func Of(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
 		case class == collector:
 			s.Left = append(s.Left, name+": timeline version 2 needs Hadoop's NodeManager; applications run without it")
 			continue
-		case !serviceName.MatchString(name):
+		case !IsName(name):
 			return s, conf.ErrorAt(c, servicesKey, fmt.Errorf("the name %q must have letters, digits and _ only, and not begin with a digit", name))
 		case class == "":
 			return s, conf.ErrorAt(c, servicesKey, fmt.Errorf("auxiliary service %s has no class: set %s.class, or take %[1]s out of the list", name, key))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/conf/javaservices"
 	"heddle/nm/javahost"
 )
 
@@ -39,16 +40,13 @@ func (r *Record) isOwn() bool {
 	return r.Properties[classProperty] == shuffleClass && len(r.Files) == 0
 }
 
-var (
-	serviceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	className   = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*(\.[\pL_$][\pL\pN_$]*)*$`)
-)
+var className = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*(\.[\pL_$][\pL\pN_$]*)*$`)
 
 // check refuses what can't be a service. The name becomes that of a folder, and so does the class.
 func (r *Record) check() error {
 	class := r.Properties[classProperty]
 	switch {
-	case len(r.Name) > 100 || !serviceName.MatchString(r.Name):
+	case len(r.Name) > 100 || !javaservices.IsName(r.Name):
 		return fmt.Errorf("the auxiliary service name %.100q is invalid: it should only contain a-zA-Z0-9_ and cannot start with numbers", r.Name)
 	case class == "":
 		return fmt.Errorf("class name not provided for auxiliary service %s: set %s in the properties of its configuration", r.Name, classProperty)
