@@ -95,9 +95,7 @@ func pick[R any](c *yarnrest.Call, o offer, x rows[R]) (*picker[R], error) {
 // answer returns a page with a version, or its rows as a table, which begins with a header that leads to the next page.
 func answer[R any](c *yarnrest.Call, root string, p *page[R], rows, value any) (yarnrest.Reply, error) {
 	if c.Format != yarnrest.CSV {
-		r := yarnrest.OK(root, yarnrest.Natural, value)
-		r.Versioned = true
-		return r, nil
+		return versioned(root, value), nil
 	}
 	text := table.Of(rows).Reply().Text
 	return yarnrest.Reply{Serve: func(w http.ResponseWriter, r *http.Request) {
@@ -110,6 +108,13 @@ func answer[R any](c *yarnrest.Call, root string, p *page[R], rows, value any) (
 		w.Header().Set("Cache-Control", "private, no-cache")
 		_, _ = io.WriteString(w, text) // a lost client can't be told
 	}}, nil
+}
+
+// versioned returns an answer with a version.
+func versioned(root string, value any) yarnrest.Reply {
+	r := yarnrest.OK(root, yarnrest.Natural, value)
+	r.Versioned = true
+	return r
 }
 
 // amount is a part of the row of a list that is an amount of resources.

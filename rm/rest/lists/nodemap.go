@@ -56,9 +56,7 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 		out.Rack = append(out.Rack, m)
 	}
 	slices.SortFunc(out.Rack, func(a, b rackMap) int { return strings.Compare(a.Name, b.Name) })
-	r := yarnrest.OK("nodeMap", yarnrest.Natural, out)
-	r.Versioned = true
-	return r, nil
+	return versioned("nodeMap", out), nil
 }
 
 // lentPercent is how much of their memory nodes have lent to short tasks, for those that have lent any.
