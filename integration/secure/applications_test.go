@@ -48,11 +48,7 @@ func TestStockApplicationMasterWithTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		job.EndWith(t)
-		return await.Value(t, "the job runs", func() (string, bool) {
-			out, err := command(t, l, "app", "-list", "-appStates", "RUNNING")
-			id := submitted.FindString(out)
-			return id, err == nil && id != ""
-		})
+		return runningApp(t, l)
 	}
 	proxied := proxiedBy(l)
 	app := begin("-Dyarn.app.mapreduce.am.webapp.https.enabled=true", "-Dyarn.app.mapreduce.am.webapp.https.client.auth=true")
@@ -101,11 +97,7 @@ func TestLenientStockApplicationMasters(t *testing.T) {
 			t.Fatal(err)
 		}
 		job.EndWith(t)
-		app := await.Value(t, "the job runs", func() (string, bool) {
-			out, err := command(t, l, "app", "-list", "-appStates", "RUNNING")
-			id := submitted.FindString(out)
-			return id, err == nil && id != ""
-		})
+		app := runningApp(t, l)
 		await.Slowly(t, "its page comes through the proxy", func() bool {
 			return strings.Contains(page(t, proxiedBy(l)(app)+"/ws/v1/mapreduce/jobs"), `"mapsRunning":1,`)
 		})

@@ -222,11 +222,7 @@ func TestStockWithHTTPS(t *testing.T) {
 		t.Fatal(err)
 	}
 	job.EndWith(t)
-	app := await.Value(t, "the job runs", func() (string, bool) {
-		out, err := command(t, l, "app", "-list", "-appStates", "RUNNING")
-		id := submitted.FindString(out)
-		return id, err == nil && id != ""
-	})
+	app := runningApp(t, l)
 	run := func(args ...string) string {
 		t.Helper()
 		out, err := l.Run(t.Context(), args...)

@@ -13,6 +13,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/caller"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos/kerberostest"
 	"heddle/yarn/pb"
@@ -95,6 +96,16 @@ func command(t *testing.T, l *hadooplab.Lab, args ...string) (string, error) {
 	c.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.Conf())
 	out, err := c.CombinedOutput()
 	return string(out), err
+}
+
+// runningApp waits until an application runs, and returns its id.
+func runningApp(t *testing.T, l *hadooplab.Lab) string {
+	t.Helper()
+	return await.Value(t, "the job runs", func() (string, bool) {
+		out, err := command(t, l, "app", "-list", "-appStates", "RUNNING")
+		id := submitted.FindString(out)
+		return id, err == nil && id != ""
+	})
 }
 
 // refusedAsNode tries to register a node without the account of NodeManagers. Whoever can gets the keys of tokens.
