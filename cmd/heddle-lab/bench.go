@@ -16,7 +16,6 @@ import (
 	"heddle/conf"
 	"heddle/integration/load"
 	"heddle/nm/proc"
-	"heddle/rm"
 	"heddle/yarn/records"
 )
 
@@ -61,9 +60,19 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if runs < 1 {
 				return fmt.Errorf("--runs is %d: it must be at least 1", runs)
 			}
-			if beside != "" {
-				all, err := benchBeside(cmd.Context(), o, beside, runs, cmd.ErrOrStderr())
-				return errors.Join(err, printBeside(cmd.OutOrStdout(), all, beside))
+			if beside != "" || open > 0 {
+				if s.named() {
+					return errors.New("--tabs and --beside measure ResourceManagers that are started for them: name no configuration")
+				}
+				sides := withTabs(open)
+				if beside != "" {
+					if sides, err = withSetting(beside); err != nil {
+						return err
+					}
+				}
+				collector.Rarely()
+				all, err := benchBeside(cmd.Context(), o, sides, runs, cmd.ErrOrStderr())
+				return errors.Join(err, printBeside(cmd.OutOrStdout(), all, sides))
 			}
 			if stock {
 				all, err := benchStock(cmd.Context(), o, runs, cmd.ErrOrStderr())
@@ -91,13 +100,6 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 				defer func() { err = errors.Join(err, done()) }()
 			}
 			collector.Rarely()
-			if open > 0 {
-				if own == nil {
-					return errors.New("--tabs measures a ResourceManager that is started for it: name no configuration")
-				}
-				all, err := benchTabs(cmd.Context(), o, "http://"+config.Text(rm.WebAddress), own.pid, open)
-				return errors.Join(err, printTabs(cmd.OutOrStdout(), all))
-			}
 			res, err := load.Run(cmd.Context(), o)
 			if res.Duration == 0 {
 				return err
@@ -127,11 +129,11 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
-	f.IntVar(&open, "tabs", 0, "load it once more with so many browser tabs on its first page, and print both")
+	f.IntVar(&open, "tabs", 0, "start ResourceManagers without and with so many browser tabs on their first page, in turn, and compare them")
 	f.StringVar(&beside, "beside", "", "KEY=VALUE: start ResourceManagers without and with this setting on this machine in turn, and compare them")
 	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
 	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
-	f.IntVar(&runs, "runs", 3, "runs of each with --stock or --beside")
+	f.IntVar(&runs, "runs", 3, "runs of each with --stock, --beside or --tabs")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.AddCommand(&cobra.Command{
 		Use: keepCommand, Short: "Take back what a load has registered, for heddle-lab bench rm", Hidden: true, Args: cobra.NoArgs,

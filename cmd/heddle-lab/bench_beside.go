@@ -11,15 +11,26 @@ import (
 
 	"heddle/conf"
 	"heddle/integration/load"
+	"heddle/integration/load/tabs"
 	"heddle/integration/walltime"
 	"heddle/nm/proc"
+	"heddle/rm"
 )
 
-// besideRun is a load of one of two ResourceManagers that differ in one setting.
+// besideSide is one of two ResourceManagers that are compared under the same load.
+type besideSide struct {
+	name     string
+	settings []string // KEY=VALUE
+	tabs     int      // that are open on its first page
+}
+
+// besideRun is a load of one of them.
 type besideRun struct {
-	result load.Result
-	cpu    time.Duration // of the ResourceManager, during the load
-	took   time.Duration
+	result   load.Result
+	cpu      time.Duration // of the ResourceManager, during the load
+	took     time.Duration
+	resident int64 // bytes of it at the end
+	each     int64 // bytes of answers that a tab has got a minute
 }
 
 // perGrant is the processor's time in microseconds for each grant.
@@ -27,32 +38,44 @@ func (r *besideRun) perGrant() float64 {
 	return float64(r.cpu.Microseconds()) / max(r.result.PerSecond*r.took.Seconds(), 1)
 }
 
-// benchBeside loads ResourceManagers of this machine with built-in settings and with KEY=VALUE besides, runs times each, always new ones. Which one is
-// first alternates, so that what else the machine does concerns both.
-func benchBeside(ctx context.Context, o load.Options, setting string, runs int, tell io.Writer) (all [2][]besideRun, err error) {
+func (r *besideRun) processors() float64 { return r.cpu.Seconds() / r.took.Seconds() }
+
+// withSetting are sides without and with KEY=VALUE.
+func withSetting(setting string) (sides [2]besideSide, err error) {
 	if key, _, ok := strings.Cut(setting, "="); !ok || key == "" {
-		return all, fmt.Errorf("--beside %s: give KEY=VALUE", setting)
+		return sides, fmt.Errorf("--beside %s: give KEY=VALUE", setting)
 	}
+	return [2]besideSide{{name: "without"}, {name: "with " + setting, settings: []string{setting}}}, nil
+}
+
+// withTabs are sides without and with n tabs.
+func withTabs(n int) [2]besideSide {
+	return [2]besideSide{{name: "no tabs"}, {name: fmt.Sprintf("%d tabs", n), tabs: n}}
+}
+
+// benchBeside loads ResourceManagers of this machine runs times each, always new ones. Which side is first alternates, so that what else the machine
+// does concerns both.
+func benchBeside(ctx context.Context, o load.Options, sides [2]besideSide, runs int, tell io.Writer) (all [2][]besideRun, err error) {
 	for run := range runs {
-		for i := range 2 {
+		for i := range sides {
 			which := (run + i) % 2
-			r, err := besideOnce(ctx, o, [][]string{nil, {setting}}[which])
+			r, err := besideOnce(ctx, o, &sides[which])
 			if err != nil {
-				return all, fmt.Errorf("run %d: %w", run+1, err)
+				return all, fmt.Errorf("%s, run %d: %w", sides[which].name, run+1, err)
 			}
 			all[which] = append(all[which], r)
-			fmt.Fprintf(tell, "%s, run %d: %.0f/s, p99 %s, %.1f µs of processor a grant\n", []string{"without", "with"}[which], run+1, r.result.PerSecond, ms(r.result.Latency.P99), r.perGrant())
+			fmt.Fprintf(tell, "%s, run %d: %.0f/s, p99 %s, %.1f µs of processor a grant\n", sides[which].name, run+1, r.result.PerSecond, ms(r.result.Latency.P99), r.perGrant())
 		}
 	}
 	return all, nil
 }
 
-func besideOnce(ctx context.Context, o load.Options, settings []string) (r besideRun, err error) {
+func besideOnce(ctx context.Context, o load.Options, side *besideSide) (r besideRun, err error) {
 	config, err := conf.Load(conf.Options{})
 	if err != nil {
 		return r, err
 	}
-	own, err := startOwn(ctx, config, settings...)
+	own, err := startOwn(ctx, config, side.settings...)
 	if err != nil {
 		return r, err
 	}
@@ -60,7 +83,29 @@ func besideOnce(ctx context.Context, o load.Options, settings []string) (r besid
 	if err := o.Address(config); err != nil {
 		return r, err
 	}
-	before, err := proc.Read(own.pid)
+	if err := fill(ctx, o); err != nil {
+		return r, err
+	}
+	open := tabs.Open(ctx, "http://"+config.Text(rm.WebAddress), side.tabs)
+	r, err = measured(ctx, o, own.pid)
+	bytes, failed := open.Close()
+	if side.tabs > 0 {
+		r.each = int64(float64(bytes) / float64(side.tabs) / r.took.Minutes())
+	}
+	return r, errors.Join(err, failed)
+}
+
+// fill loads a new ResourceManager until it has collected its garbage a few times. It lets much garbage come together first. A measurement would
+// otherwise count as the other side's memory what this side would have needed, too, some minutes later.
+func fill(ctx context.Context, o load.Options) error {
+	const enough = 5 * time.Second
+	o.Rate, o.Warmup, o.Duration = 0, 0, enough
+	_, err := load.Run(ctx, o)
+	return err
+}
+
+func measured(ctx context.Context, o load.Options, pid int) (r besideRun, err error) {
+	before, err := proc.Read(pid)
 	if err != nil {
 		return r, err
 	}
@@ -69,13 +114,13 @@ func besideOnce(ctx context.Context, o load.Options, settings []string) (r besid
 		return r, err
 	}
 	r.took = time.Since(begun)
-	after, err := proc.Read(own.pid)
-	r.cpu = after.CPU - before.CPU
+	after, err := proc.Read(pid)
+	r.cpu, r.resident = after.CPU-before.CPU, after.RSS
 	return r, err
 }
 
 // printBeside writes medians, least and most, and the median of the differences of the pairs.
-func printBeside(w io.Writer, all [2][]besideRun, setting string) error {
+func printBeside(w io.Writer, all [2][]besideRun, sides [2]besideSide) error {
 	figures := []struct {
 		name string
 		of   func(*besideRun) float64
@@ -84,24 +129,40 @@ func printBeside(w io.Writer, all [2][]besideRun, setting string) error {
 		{"p50, ms", func(r *besideRun) float64 { return float64(r.result.Latency.P50.Microseconds()) / 1000 }},
 		{"p99, ms", func(r *besideRun) float64 { return float64(r.result.Latency.P99.Microseconds()) / 1000 }},
 		{"processor a grant, µs", (*besideRun).perGrant},
+		{"processors, thousandths", func(r *besideRun) float64 { return 1000 * r.processors() }},
+		{"memory, MB", func(r *besideRun) float64 { return float64(r.resident) / (1 << 20) }},
 	}
-	if _, err := fmt.Fprintf(w, "| figure | without | with %s | difference of pairs |\n|---|---|---|---|\n", setting); err != nil {
+	if _, err := fmt.Fprintf(w, "| figure | %s | %s | difference of pairs |\n|---|---|---|---|\n", sides[0].name, sides[1].name); err != nil {
 		return err
 	}
 	for _, f := range figures {
-		var sides [2][]float64
-		var differ []float64
+		var values [2][]float64
+		var apart, differ []float64
 		for k := range min(len(all[0]), len(all[1])) {
 			a, b := f.of(&all[0][k]), f.of(&all[1][k])
-			sides[0], sides[1] = append(sides[0], a), append(sides[1], b)
-			differ = append(differ, 100*(b-a)/a)
+			values[0], values[1] = append(values[0], a), append(values[1], b)
+			apart, differ = append(apart, b-a), append(differ, 100*(b-a)/a)
 		}
 		if len(differ) == 0 {
 			return nil
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %+.1f %% (%+.1f to %+.1f) |\n", f.name, spread(sides[0], "%.1f"), spread(sides[1], "%.1f"), walltime.Median(differ), slices.Min(differ), slices.Max(differ)); err != nil {
+		_, err := fmt.Fprintf(w, "| %s | %s | %s | %+.1f: %+.1f %% (%+.1f to %+.1f) |\n", f.name, spread(values[0], "%.1f"), spread(values[1], "%.1f"),
+			walltime.Median(apart), walltime.Median(differ), slices.Min(differ), slices.Max(differ))
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return printBytes(w, all[1])
+}
+
+func printBytes(w io.Writer, runs []besideRun) error {
+	var each []float64
+	for i := range runs {
+		each = append(each, float64(runs[i].each)/1000)
+	}
+	if slices.Max(each) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\nA tab gets %s KB a minute.\n", spread(each, "%.0f"))
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"heddle/rm/feed"
@@ -71,4 +72,33 @@ func TestASlowReaderIsToldAndCutOff(t *testing.T) {
 	if last == 0 || last > many/2 {
 		t.Errorf("the last event that it got is %d of %d", last, entry-1)
 	}
+}
+
+// Events of many nodes that come at a time reach a client together.
+func TestEventsOfABurstComeTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := feed.New()
+		f.Add(1, nil)
+		s := &Stream{Feed: f, Self: "rm1", Leader: func() string { return "rm1" }}
+		var out strings.Builder
+		flushes := 0
+		reader := follower{s: s, see: func(*feed.Event) bool { return true }, out: &out, flush: func() error { flushes++; return nil }}
+		gone := make(chan struct{})
+		go reader.run(gone)
+		synctest.Wait()
+		const nodes = 1000
+		for i := range nodes {
+			f.Add(uint64(i)+2, []feed.Event{{Kind: feed.Node, What: "registered"}})
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(together)
+		close(gone)
+		synctest.Wait()
+		if got := strings.Count(out.String(), "event: node"); got != nodes {
+			t.Errorf("it got %d events, want %d", got, nodes)
+		}
+		if most := nodes*int(time.Millisecond)/int(together) + 3; flushes > most {
+			t.Errorf("%d events of a second came by %d writes, want at most %d", nodes, flushes, most)
+		}
+	})
 }

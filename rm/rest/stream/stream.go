@@ -20,6 +20,8 @@ const (
 	maxStreams = 1024 // at a time
 	batch      = 256  // events that are taken from the feed at a time: all that a client occupies besides its connection
 	silence    = 15 * time.Second
+	// together is how long a client's events wait for further ones. A thousand nodes that come at a time would otherwise wake each client a thousand times.
+	together = 50 * time.Millisecond
 )
 
 // Stream sends events.
@@ -231,7 +233,7 @@ func (f *follower) run(gone <-chan struct{}) {
 		if len(p.Events) == batch {
 			continue
 		}
-		if f.flush() != nil || p.Closed || !f.wait(p.More, gone) {
+		if f.flush() != nil || p.Closed || !f.wait(p.More, gone) || !rest(gone) {
 			return
 		}
 	}
@@ -252,6 +254,18 @@ func (f *follower) wait(more, gone <-chan struct{}) bool {
 				return false
 			}
 		}
+	}
+}
+
+// rest lets further events come. It is false if the client has left.
+func rest(gone <-chan struct{}) bool {
+	t := time.NewTimer(together)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-gone:
+		return false
 	}
 }
 
