@@ -31,6 +31,7 @@ type besideRun struct {
 	took     time.Duration
 	resident int64 // bytes of it at the end
 	each     int64 // bytes of answers that a tab has got a minute
+	idle     int64 // and before the load
 }
 
 // perGrant is the processor's time in microseconds for each grant.
@@ -87,13 +88,31 @@ func besideOnce(ctx context.Context, o load.Options, side *besideSide) (r beside
 		return r, err
 	}
 	open := tabs.Open(ctx, "http://"+config.Text(rm.WebAddress), side.tabs)
-	r, err = measured(ctx, o, own.pid)
-	bytes, failed := open.Close()
+	defer func() {
+		_, failed := open.Close()
+		err = errors.Join(err, failed)
+	}()
+	idle := int64(0)
 	if side.tabs > 0 {
-		r.each = int64(float64(bytes) / float64(side.tabs) / r.took.Minutes())
+		select {
+		case <-time.After(idleTime):
+		case <-ctx.Done():
+			return r, ctx.Err()
+		}
+		idle = open.Bytes()
 	}
-	return r, errors.Join(err, failed)
+	if r, err = measured(ctx, o, own.pid); err != nil || side.tabs == 0 {
+		return r, err
+	}
+	perTab := func(bytes int64, took time.Duration) int64 {
+		return int64(float64(bytes) / float64(side.tabs) / took.Minutes())
+	}
+	r.idle, r.each = perTab(idle, idleTime), perTab(open.Bytes()-idle, r.took)
+	return r, nil
 }
+
+// idleTime is how long tabs are open before the load. Each of them refreshes a few times.
+const idleTime = 30 * time.Second
 
 // fill loads a new ResourceManager until it has collected its garbage a few times. It lets much garbage come together first. A measurement would
 // otherwise count as the other side's memory what this side would have needed, too, some minutes later.
@@ -156,13 +175,13 @@ func printBeside(w io.Writer, all [2][]besideRun, sides [2]besideSide) error {
 }
 
 func printBytes(w io.Writer, runs []besideRun) error {
-	var each []float64
+	var each, idle []float64
 	for i := range runs {
-		each = append(each, float64(runs[i].each)/1000)
+		each, idle = append(each, float64(runs[i].each)/1000), append(idle, float64(runs[i].idle)/1000)
 	}
 	if slices.Max(each) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\nA tab gets %s KB a minute.\n", spread(each, "%.0f"))
+	_, err := fmt.Fprintf(w, "\nA tab gets %s KB a minute while nothing happens, and %s KB under load.\n", spread(idle, "%.0f"), spread(each, "%.0f"))
 	return err
 }
