@@ -36,7 +36,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 		fmt.Fprintf(w, "the last line of %s is incomplete, and was left out\n", Clean(t))
 	}
 	for _, n := range rec.Notes {
-		fmt.Fprintln(w, n)
+		fmt.Fprintln(w, Clean(n))
 	}
 	b := r.Backtest
 	fmt.Fprintf(w, "backtest: times of %d applications are met within %.1f %% in the median, %.1f %% at p90, %.1f %% at p95\n", b.Apps, 100*b.Median, 100*b.P90, 100*b.P95)

@@ -41,14 +41,14 @@ func text(s string) string { return html.EscapeString(whatif.Clean(s)) }
 func Write(to io.Writer, r *whatif.Report) error {
 	w := writer{bufio.NewWriter(to)}
 	w.printf("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"+
-		"<title>What if</title><style>%s</style></head><body>\n<h1>What would have happened</h1>\n", style)
+		"<title>What if</title><style>%s</style></head><body><main>\n<h1>What would have happened</h1>\n", style)
 	w.head(r)
 	w.printf("<h2>Who loses</h2>\n")
-	w.list(r.Losers, "bad", "Nobody loses by more than the error bars.")
+	w.list("Who loses", r.Losers, "bad", "Nobody loses by more than the error bars.")
 	w.printf("<h2>Who gains</h2>\n")
-	w.list(r.Gainers, "good", "Nobody gains by more than the error bars.")
+	w.list("Who gains", r.Gainers, "good", "Nobody gains by more than the error bars.")
 	w.printf("<h2>Queues</h2>\n")
-	w.rows(append([]whatif.Row{r.Cluster}, r.Queues...))
+	w.rows("Queues", append([]whatif.Row{r.Cluster}, r.Queues...))
 	w.partitions(r.Partitions)
 	w.printf("<h2>Wait of containers, from the request to the grant</h2>\n")
 	w.bars(r.Queues, func(f *whatif.Figures) whatif.Percentile { return f.Wait })
@@ -61,11 +61,11 @@ func Write(to io.Writer, r *whatif.Report) error {
 	w.printf("<h2>Memory in use, after</h2>\n")
 	w.areas(&r.After, r.Cluster.Name)
 	w.printf("<h2>Users</h2>\n")
-	w.rows(r.Users[:min(len(r.Users), maxUsers)])
+	w.rows("Users", r.Users[:min(len(r.Users), maxUsers)])
 	if more := len(r.Users) - maxUsers; more > 0 {
 		w.printf("<p class=\"soft\">%d more users: --json has all.</p>\n", more)
 	}
-	w.printf("</body></html>\n")
+	w.printf("</main></body></html>\n")
 	return w.Flush()
 }
 
@@ -89,12 +89,13 @@ func (w writer) head(r *whatif.Report) {
 	w.printf("</ul>\n")
 }
 
-func (w writer) list(list []whatif.Loser, class, none string) {
+func (w writer) list(label string, list []whatif.Loser, class, none string) {
 	if len(list) == 0 {
 		w.printf("<p>%s</p>\n", none)
 		return
 	}
-	w.printf("<div class=\"table\"><table><tr><th>who</th><th>figure</th><th>before</th><th>after</th></tr>\n")
+	w.table(label)
+	w.printf("<tr><th>who</th><th>figure</th><th>before</th><th>after</th></tr>\n")
 	for _, l := range list {
 		before, after := span(l.Before), span(l.After)
 		if l.Figure == "applications that can't end" {
@@ -110,7 +111,9 @@ func (w writer) partitions(rows []whatif.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	w.printf("<h2>Partitions</h2>\n<div class=\"table\"><table><tr><th></th><th></th><th>containers</th><th>wait p50</th><th>p90</th><th>p99</th><th>share</th><th>preempted</th><th>memory, GB·h</th></tr>\n")
+	w.printf("<h2>Partitions</h2>\n")
+	w.table("Partitions")
+	w.printf("<tr><th>who</th><th>when</th><th>containers</th><th>wait p50</th><th>p90</th><th>p99</th><th>share</th><th>preempted</th><th>memory, GB·h</th></tr>\n")
 	for i := range rows {
 		x := &rows[i]
 		for k, f := range []*whatif.Figures{&x.Then, &x.Before, &x.After} {
@@ -125,8 +128,14 @@ func (w writer) partitions(rows []whatif.Row) {
 	w.printf("</table></div>\n")
 }
 
-func (w writer) rows(rows []whatif.Row) {
-	w.printf("<div class=\"table\"><table><tr><th></th><th></th><th>apps</th><th>containers</th><th>wait p50</th><th>p90</th><th>p99</th><th>time p50</th><th>p90</th><th>p99</th>" +
+// table begins a table, which the keyboard scrolls if it is wide.
+func (w writer) table(label string) {
+	w.printf("<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table>", label)
+}
+
+func (w writer) rows(label string, rows []whatif.Row) {
+	w.table(label)
+	w.printf("<tr><th>who</th><th>when</th><th>apps</th><th>containers</th><th>wait p50</th><th>p90</th><th>p99</th><th>time p50</th><th>p90</th><th>p99</th>" +
 		"<th>share</th><th>preempted</th><th>work lost</th><th>suspended</th><th>memory, GB·h</th></tr>\n")
 	for i := range rows {
 		x := &rows[i]
