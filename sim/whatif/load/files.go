@@ -69,11 +69,13 @@ func Open(path string, o Options) (*Load, error) {
 	}
 	b := newBuilder()
 	b.until = o.Until
+	var p spot
+	defer p.close()
 	for i := range sessions {
 		if b.over(sessions[i].begin) {
 			break
 		}
-		if err := b.readSession(&sessions[i]); err != nil {
+		if err := b.readSession(&p, &sessions[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", sessions[i].file, err)
 		}
 	}
@@ -250,17 +252,45 @@ func endSession(sessions []session, step []byte, at int64) error {
 	return nil
 }
 
+// spot is where a file is read. Sessions of a file mostly follow each other, so that it is read once.
+type spot struct {
+	file string
+	at   int64
+	in   io.Reader
+	f    io.Closer // nil: no file is open
+}
+
+func (p *spot) close() {
+	if p.f != nil {
+		_ = p.f.Close() // it was only read
+	}
+	*p = spot{}
+}
+
+// to goes to a byte of a file.
+func (p *spot) to(file string, at int64) error {
+	if p.f == nil || p.file != file || p.at > at {
+		p.close()
+		in, f, err := unpacked(file)
+		if err != nil {
+			return err
+		}
+		*p = spot{file: file, in: in, f: f}
+	}
+	n, err := io.CopyN(io.Discard, p.in, at-p.at)
+	p.at += n
+	return err
+}
+
 // readSession reads a session of a file.
-func (b *builder) readSession(s *session) error {
-	r, f, err := unpacked(s.file)
-	if err != nil {
+func (b *builder) readSession(p *spot, s *session) error {
+	if err := p.to(s.file, s.skip); err != nil {
 		return err
 	}
-	defer f.Close()
-	if _, err := io.CopyN(io.Discard, r, s.skip); err != nil {
-		return err
-	}
-	return b.read(io.LimitReader(r, s.size), s)
+	in := &io.LimitedReader{R: p.in, N: s.size}
+	err := b.read(in, s)
+	p.at += s.size - in.N
+	return err
 }
 
 // over reports whether a time is one that isn't read any more.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -269,4 +270,39 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("the load ends at %d, and begins at %d", b.load.End, b.load.Begin)
 		}
 	})
+}
+
+// A file of many sessions is read once, not from its beginning for each of them.
+func TestManySessionsOfAFile(t *testing.T) {
+	const n = 200
+	var text strings.Builder
+	text.WriteString(log(0, addNode, "step 1"))
+	for i := 1; i < n; i++ {
+		text.WriteString(log(int64(1000*i), addNode, strings.Replace(addNode, `"h1"`, fmt.Sprintf("%q", strings.Repeat("h", 2000)), 1), "step "+fmt.Sprint(1000*i+1)))
+	}
+	file := filepath.Join(t.TempDir(), "events.log")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sessions, err := scanFile(file)
+	if err != nil || len(sessions) != n {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	b, p := newBuilder(), spot{}
+	defer p.close()
+	var first io.Closer
+	for i := range sessions {
+		if err := b.readSession(&p, &sessions[i]); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = p.f
+		}
+		if p.f != first || p.at != sessions[i].skip+sessions[i].size {
+			t.Fatalf("session %d: the file is at %d, or was opened again", i, p.at)
+		}
+	}
+	if l, err := b.finish(); err != nil || l.Sessions != n {
+		t.Errorf("%v", err)
+	}
 }
