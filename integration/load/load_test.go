@@ -17,6 +17,12 @@ import (
 // resourceManager runs one on ports of its own and returns options that point at it.
 func resourceManager(tb testing.TB) Options {
 	tb.Helper()
+	return configured(tb, nil)
+}
+
+// configured does the same with some settings.
+func configured(tb testing.TB, set map[string]string) Options {
+	tb.Helper()
 	c, err := conf.Load(conf.Options{})
 	if err != nil {
 		tb.Fatal(err)
@@ -24,6 +30,9 @@ func resourceManager(tb testing.TB) Options {
 	c.Set("heddle.state.dir", filepath.Join(tb.TempDir(), "state"))
 	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
 		c.Set(key, "127.0.0.1:0")
+	}
+	for k, v := range set {
+		c.Set(k, v)
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)

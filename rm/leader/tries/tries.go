@@ -33,7 +33,9 @@ func Enter(l loop.Operations, work *ledger.State, attempt *ledger.Attempt, told 
 	}
 	c := &ledgerpb.CourseNoted{App: ledger.AppRef(attempt.ID.App)}
 	keep := min(int64(len(told)), max(may, 0), MaxPerCall)
-	for _, t := range told[int64(len(told))-keep:] {
+	all := make([]ledgerpb.CourseTask, keep) // one allocation
+	c.Tasks = make([]*ledgerpb.CourseTask, keep)
+	for i, t := range told[int64(len(told))-keep:] {
 		t.Attempt = attempt.ID.Attempt
 		at := func(ago int64) int64 { return min(max(now-max(ago, 0), attempt.StartTime), now) }
 		if t.From, t.To = at(t.From), at(t.To); t.From > t.To {
@@ -44,7 +46,8 @@ func Enter(l loop.Operations, work *ledger.State, attempt *ledger.Attempt, told 
 		} else {
 			t.Fetched = min(max(at(t.Fetched), t.From), t.To)
 		}
-		c.Tasks = append(c.Tasks, t.Record())
+		t.Fill(&all[i])
+		c.Tasks[i] = &all[i]
 	}
 	if c.TasksLost = int64(len(told)) - keep; keep > 0 || app.Course == nil || c.TasksLost > 0 && app.Course.TasksLost == 0 {
 		l.Enter(&ledgerpb.Command{CourseNoted: c})

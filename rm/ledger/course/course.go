@@ -66,12 +66,7 @@ func (c *Course) With(now int64, n *ledgerpb.CourseNoted) *Course {
 			out.wait(Wait{now, w.GetPriority(), w.GetLimit(), w.GetBegins()})
 		}
 	}
-	if len(n.GetTasks()) > 0 {
-		out.Tasks = slices.Clone(out.Tasks)
-		for _, t := range n.GetTasks() {
-			out.task(taskOf(t))
-		}
-	}
+	out.tell(n.GetTasks())
 	out.TasksLost += n.GetTasksLost()
 	return &out
 }
@@ -88,12 +83,28 @@ func (c *Course) wait(w Wait) {
 	c.Waits = append(c.Waits, w)
 }
 
-func (c *Course) task(t Task) {
-	if len(c.Tasks) >= MaxTasks {
-		c.TasksLost++
-		c.Tasks = slices.Delete(c.Tasks, MaxTasks/2, MaxTasks/2+1)
+// tell adds tasks to a new list. Of a list that is too long the first half and the newest half stay.
+func (c *Course) tell(more []*ledgerpb.CourseTask) {
+	if len(more) == 0 {
+		return
 	}
-	c.Tasks = append(c.Tasks, t)
+	lost := max(len(c.Tasks)+len(more)-MaxTasks, 0)
+	c.TasksLost += int64(lost)
+	old := c.Tasks
+	c.Tasks = make([]Task, 0, len(old)+len(more)-lost)
+	stay := min(len(old), MaxTasks/2)
+	if lost == 0 {
+		stay = len(old)
+	}
+	c.Tasks = append(c.Tasks, old[:stay]...)
+	if from := stay + lost; lost > 0 && from < len(old) {
+		c.Tasks = append(c.Tasks, old[from:]...)
+	}
+	for i := range more {
+		if at := len(old) + i; lost == 0 || at < MaxTasks/2 || at >= MaxTasks/2+lost {
+			c.Tasks = append(c.Tasks, taskOf(more[i]))
+		}
+	}
 }
 
 // Held returns the last limit noted of each priority that waits.
@@ -140,12 +151,18 @@ func Read(r *ledgerpb.Course) *Course {
 	return c
 }
 
-// Record returns a task for a command.
+// Record returns a task for a snapshot.
 func (t *Task) Record() *ledgerpb.CourseTask {
-	return &ledgerpb.CourseTask{
-		Attempt: t.Attempt, Container: t.Container, Index: t.Index, Outcome: int32(t.Outcome), Reduce: t.Reduce, Copy: t.Copy, Remote: t.Remote,
-		From: t.From, To: t.To, Fetched: t.Fetched,
-	}
+	r := &ledgerpb.CourseTask{}
+	t.Fill(r)
+	return r
+}
+
+// Fill writes a task into an empty record.
+func (t *Task) Fill(r *ledgerpb.CourseTask) {
+	r.Attempt, r.Container, r.Index, r.Outcome = t.Attempt, t.Container, t.Index, int32(t.Outcome)
+	r.Reduce, r.Copy, r.Remote = t.Reduce, t.Copy, t.Remote
+	r.From, r.To, r.Fetched = t.From, t.To, t.Fetched
 }
 
 func taskOf(r *ledgerpb.CourseTask) Task {

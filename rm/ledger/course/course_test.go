@@ -1,6 +1,7 @@
 package course
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -57,6 +58,31 @@ func TestRecords(t *testing.T) {
 		}
 		if got := Read(c.Record()); !reflect.DeepEqual(got, c) {
 			t.Fatalf("%+v\nhas become\n%+v", c, got)
+		}
+	})
+}
+
+// Many tasks that are told at once leave what they leave one by one.
+func TestTasksToldTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var together, single *Course
+		index := int32(0)
+		for range rapid.IntRange(1, 6).Draw(t, "calls") {
+			var all []*ledgerpb.CourseTask
+			for range rapid.IntRange(0, 2*MaxTasks).Draw(t, "tasks") {
+				x := &ledgerpb.CourseTask{Index: index}
+				index++
+				all = append(all, x)
+				single = single.With(1, &ledgerpb.CourseNoted{Tasks: []*ledgerpb.CourseTask{x}})
+			}
+			before, held := together, fmt.Sprint(together)
+			together = together.With(1, &ledgerpb.CourseNoted{Tasks: all})
+			if fmt.Sprint(before) != held {
+				t.Fatal("the course before has changed")
+			}
+		}
+		if index > 0 && fmt.Sprintf("%+v", together) != fmt.Sprintf("%+v", single) {
+			t.Fatalf("together %+v, one by one %+v", together, single)
 		}
 	})
 }
