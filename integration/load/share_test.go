@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-
 	"runtime/pprof"
 	"slices"
 	"strings"
