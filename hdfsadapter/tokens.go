@@ -83,7 +83,7 @@ func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
 
 // TokensFor gets a delegation token of the default file system for a user, as the user's proxy, which this process may renew, and one of its Key Management
 // Server if there is one: NameNode and server must let this process's account act for the user (hadoop.proxyuser.*, hadoop.kms.proxyuser.*). There are none on
-// file systems without tokens. A server that gives none is logged: most applications read no encryption zone.
+// file systems without tokens. It fails if either gives none, as Hadoop's does.
 func (a *Adapter) TokensFor(ctx context.Context, user string) ([]token.Token, error) {
 	if a.deflt.Scheme != SchemeHDFS || !a.Secure() {
 		return nil, nil
@@ -105,7 +105,7 @@ func (a *Adapter) TokensFor(ctx context.Context, user string) ([]token.Token, er
 	}
 	keys, ok, err := a.keysFor(ctx, user, renewer)
 	if err != nil {
-		a.options.Log.WithField("user", user).WithError(err).Warn("no token of the Key Management Server can be got for a user")
+		return nil, fmt.Errorf("a token of the Key Management Server: %w", err)
 	}
 	if !ok {
 		return []token.Token{t}, nil

@@ -60,9 +60,10 @@ func (ct *Carried) getDue() {
 			ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
 			defer cancel()
 			got, err := ct.calls.Proxy.Get.TokensFor(ctx, w.user)
+			answered := ctx.Err() == nil
 			_ = ct.loop.Do(func() error { // the next leader gets one of its own
 				ct.getting--
-				ct.got(w, got, err)
+				ct.got(w, got, err, answered)
 				ct.getDue()
 				return nil
 			})
@@ -72,12 +73,18 @@ func (ct *Carried) getDue() {
 	ct.wanted = later
 }
 
-// got takes the answer. First containers wait for the first one alone.
-func (ct *Carried) got(w *wanted, got []token.Token, err error) {
+// got takes the answer; answered is false if time ran out. First containers wait for the first one alone. Where that fails, applications that have begun
+// get theirs by later tries; others fail.
+func (ct *Carried) got(w *wanted, got []token.Token, err error, answered bool) {
 	if w.apps = slices.DeleteFunc(w.apps, ct.over); len(w.apps) == 0 {
 		return // the token ends when it isn't renewed
 	}
 	if w.failed == 0 {
+		if err != nil && answered && ct.calls.Strict {
+			for _, app := range w.apps {
+				ct.fail(app, fmt.Sprintf("Failed to get tokens of HDFS for %s: %v", w.user, err), err)
+			}
+		}
 		defer func() {
 			for _, app := range w.apps {
 				ct.calls.Handed.settle(app)

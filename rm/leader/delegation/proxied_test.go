@@ -100,6 +100,12 @@ func (b *bench) live(user string, tokens ...token.Token) records.ApplicationID {
 	return id
 }
 
+// launched has an earlier leader have started an application's ApplicationMaster.
+func (b *bench) launched(id records.ApplicationID) {
+	at := &ledger.Attempt{ID: records.AttemptID{App: id, Attempt: 1}, State: ledger.AttemptLaunched}
+	_ = b.loop.Do(func() error { b.loop.State.Apps[id].Attempts = append(b.loop.State.Apps[id].Attempts, at); return nil })
+}
+
 // over ends an application.
 func (b *bench) over(id records.ApplicationID) {
 	_ = b.loop.Do(func() error { b.loop.State.Apps[id].State = ledger.AppFinished; return nil })
@@ -212,16 +218,62 @@ func TestTheFirstContainerWaitsForItsToken(t *testing.T) {
 		if err := <-started; err != nil {
 			t.Error(err)
 		}
-		nn.no = errors.New("hadoop.proxyuser.yarn isn't there")
-		other := b.live("bob")
-		b.pass(time.Minute)
-		if err := handed.Await(context.Background(), someNode, other); err != nil {
-			t.Error(err)
+	})
+}
+
+// An application fails for which no token can be got, in the words of who gives none; one whose ApplicationMaster an earlier leader has started gets one later.
+func TestApplicationsFailForWhichNoTokenIsGot(t *testing.T) {
+	withProxy(t, true, func(b *bench, nn *proxying, handed *Handed) {
+		nn.no = errors.New("the Key Management Server is away")
+		app, old := b.live("bob"), b.live("alice")
+		b.launched(old)
+		b.pass(20 * time.Second)
+		if err := handed.Await(t.Context(), someNode, app); !refusal.Is(err, refusal.Refused) || err.Error() != "Failed to get tokens of HDFS for bob: the Key Management Server is away" {
+			t.Errorf("without a token: %v", err)
 		}
+		if err := handed.Await(t.Context(), someNode, old); err != nil {
+			t.Errorf("one that runs: %v", err)
+		}
+		b.over(app)
 		nn.no = nil
 		b.pass(2 * time.Minute)
-		if got := has(t, handed, someNode, other); got != "bob2" {
+		if got := has(t, handed, someNode, old); got != "alice1" {
 			t.Errorf("a later try gets %q", got)
+		}
+	})
+}
+
+// With Kerberos an application fails at once if the issuer of its token, or the KDC, is away. If it is silent, the call is repeated, as Hadoop does. One that has
+// begun goes on, and its token is renewed when the issuer is back.
+func TestTokensWhoseIssuerIsAway(t *testing.T) {
+	withProxy(t, false, func(b *bench, nn *proxying, handed *Handed) {
+		b.hdfs.answer(errors.New("connection refused"))
+		app, old := b.live("alice", tokenOf("alice", 1)), b.live("alice", tokenOf("alice", 2))
+		b.launched(old)
+		b.pass(20 * time.Second)
+		if err := handed.Await(t.Context(), someNode, app); err == nil || !strings.HasPrefix(err.Error(), "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN") {
+			t.Errorf("one that begins: %v", err)
+		}
+		if err := handed.Await(t.Context(), someNode, old); err != nil {
+			t.Errorf("one that runs: %v", err)
+		}
+		b.over(app)
+		b.expect("at once", 2, 0)
+		b.hdfs.answer(nil)
+		b.pass(2 * time.Minute)
+		b.expect("back", 3, 0)
+	})
+	withProxy(t, false, func(b *bench, nn *proxying, handed *Handed) {
+		nn.silent = true
+		app := b.live("alice", tokenOf("alice", 1))
+		b.pass(3 * time.Minute)
+		b.expect("silent for three minutes", 2, 0)
+		nn.mu.Lock()
+		nn.silent = false
+		nn.mu.Unlock()
+		b.pass(3 * time.Minute)
+		if err := handed.Await(t.Context(), someNode, app); err != nil {
+			t.Errorf("an issuer that was silent: %v", err)
 		}
 	})
 }

@@ -35,7 +35,8 @@ type Calls struct {
 	CancelAlways bool
 	// CancelDelay is how long foreign tokens outlive the last application that brought them: its nodes may have logs to upload.
 	CancelDelay time.Duration
-	// Strict has applications fail whose tokens can't be renewed as they begin, like Hadoop on secure clusters.
+	// Strict has applications fail whose tokens can't be renewed, or got, as they begin, like Hadoop on secure clusters: by the first answer, also if it is that
+	// the issuer or the KDC is away. Calls without an answer are repeated.
 	Strict bool
 	Proxy  Proxy
 	Handed *Handed // what nodes get for applications; nil: no node asks
@@ -256,14 +257,16 @@ func (ct *Carried) renewForeign(c *carriedToken) {
 		ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
 		defer cancel()
 		until, err := ct.others.RenewToken(ctx, tok)
+		answered := ctx.Err() == nil
 		_ = ct.loop.Do(func() error { // the next leader renews them all
-			ct.renewedForeign(c, until, err)
+			ct.renewedForeign(c, until, err, answered)
 			return nil
 		})
 	})
 }
 
-func (ct *Carried) renewedForeign(c *carriedToken, until time.Time, err error) {
+// renewedForeign takes what came of a renewal. answered is false if time ran out.
+func (ct *Carried) renewedForeign(c *carriedToken, until time.Time, err error, answered bool) {
 	c.asking = false
 	if len(c.apps) == 0 {
 		return // due is when it's cancelled
@@ -281,6 +284,8 @@ func (ct *Carried) renewedForeign(c *carriedToken, until time.Time, err error) {
 	case !ct.again(c, "renewing", err):
 		c.due = time.Time{}
 		ct.failFirst(c, err)
+	case answered && ct.calls.Strict:
+		ct.failFirst(c, err) // tried again for those that have begun
 	}
 }
 
@@ -294,14 +299,18 @@ func (ct *Carried) settle(c *carriedToken) {
 
 // failFirst has the applications fail that wait for a token's first renewal, and have not begun. Those that an earlier leader let begin go on.
 func (ct *Carried) failFirst(c *carriedToken, err error) {
-	first := c.first
-	for _, id := range first {
-		if !ct.over(id) && !begun(ct.work.Apps[id]) {
-			ct.log.WithField("application", id).WithError(err).Warn("a token in its credentials can't be renewed, and it fails")
-			ct.calls.Handed.refuse(id, "Failed to renew token: "+token.Describe(c.token))
-		}
+	for _, id := range c.first {
+		ct.fail(id, "Failed to renew token: "+token.Describe(c.token), err)
 	}
 	ct.settle(c)
+}
+
+// fail has an application fail that has not begun.
+func (ct *Carried) fail(id records.ApplicationID, why string, err error) {
+	if !ct.over(id) && !begun(ct.work.Apps[id]) {
+		ct.log.WithField("application", id).WithError(err).Warn("an application fails: " + why)
+		ct.calls.Handed.refuse(id, why)
+	}
 }
 
 // begun reports whether an ApplicationMaster of an application may have been started.

@@ -26,14 +26,21 @@ type nameNode struct {
 	mu                 sync.Mutex
 	renewed, cancelled int
 	err                error
+	silent             bool // it answers no renewal
 }
 
 func (n *nameNode) Renews(t token.Token) bool { return t.Kind == token.KindHDFS }
 
-func (n *nameNode) RenewToken(context.Context, token.Token) (time.Time, error) {
+func (n *nameNode) RenewToken(ctx context.Context, _ token.Token) (time.Time, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.renewed++
+	if n.silent {
+		n.mu.Unlock()
+		<-ctx.Done()
+		n.mu.Lock()
+		return time.Time{}, ctx.Err()
+	}
 	return time.Now().Add(day), n.err
 }
 
