@@ -42,6 +42,20 @@ function draw(tint = false) {
   if (last.data !== null) show(tint, ...[page.draw(last.data, argument, draw)].flat(Infinity).filter(Boolean));
 }
 
+/**
+ * loginEnded loads the page anew, which leads to a provider of logins if the cluster has one, or says what to do. It returns a link that does the same. If the page has just been
+ * loaded so, or somebody is typing, the link alone does it.
+ */
+function loginEnded() {
+  const typing = document.querySelector('.staged') || [...document.querySelectorAll('input, textarea')].some((e) => e.value !== e.defaultValue);
+  const again = Number(sessionStorage.getItem('signed-in')) + 10 * 60000 > Date.now();
+  if (!again && !typing) {
+    sessionStorage.setItem('signed-in', Date.now());
+    location.reload();
+  }
+  return el('a', { href: location.href }, 'Sign in again');
+}
+
 /** refresh asks the server and draws the answer. Of two at a time the later one counts. */
 async function refresh() {
   clearTimeout(last.timer);
@@ -61,7 +75,8 @@ async function refresh() {
     if (last.asking !== asking) return;
     if (e instanceof Refused) {
       last.data = null;
-      show(false, el('h1', {}, argument || document.title), el('p', { class: 'notice bad' }, e.message));
+      const signIn = e.status === 401 && loginEnded();
+      show(false, el('h1', {}, argument || document.title), el('p', { class: 'notice bad' }, signIn ? ['Your login has ended. ', signIn] : e.message));
     }
     // What was seen last stays in sight while no ResourceManager answers.
     state.className = 'lost';

@@ -283,7 +283,7 @@ func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
 	}
 	f.dropCookie(w.Header(), r)
 	w.Header().Set("WWW-Authenticate", f.scheme())
-	switch person := bad == nil && ofBrowser(r); {
+	switch person := (bad == nil || bad == expired) && ofBrowser(r); {
 	case person && f.Tickets != nil:
 		ticketPage(w, f.loginLink(r))
 		return

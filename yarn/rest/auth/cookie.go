@@ -31,6 +31,8 @@ type invalid string
 
 func (e invalid) Error() string { return string(e) }
 
+const expired = invalid("AuthenticationToken expired")
+
 // parseToken reads a token.
 func parseToken(s string) (token, error) {
 	var t token
@@ -109,7 +111,7 @@ func (f *Filter) fromCookie(r *http.Request) (t token, ok bool, err error) {
 	case t.kind != f.kind():
 		return token{}, false, invalid("Invalid AuthenticationToken type")
 	case f.Now().UnixMilli() > t.expires:
-		return token{}, false, invalid("AuthenticationToken expired")
+		return token{}, false, expired
 	}
 	return t, true, nil
 }

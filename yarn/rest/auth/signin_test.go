@@ -135,6 +135,11 @@ func TestPeopleSignInBesideTickets(t *testing.T) {
 	if got, status := body(t, answer, err); status != http.StatusOK || got != "/cluster for "+openidtest.User+",,"+Kerberos {
 		t.Errorf("%d, %q", status, got)
 	}
+	s.filter.Validity = -time.Hour
+	answer, err = s.provider.SignIn(browser, s.address+"/openid/login?to=%2Fcluster", openidtest.User, openidtest.Password)
+	if page, status := body(t, answer, err); status != http.StatusUnauthorized || !strings.Contains(page, `href="/openid/login?to=%2Fcluster"`) {
+		t.Errorf("when a login has ended: %d, %s", status, page)
+	}
 	r, err := http.NewRequest(http.MethodGet, s.URL+"/ws/v1/cluster", nil)
 	if err != nil {
 		t.Fatal(err)
