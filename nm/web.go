@@ -25,7 +25,9 @@ func webDaemon(c *conf.Config) auth.Daemon {
 
 func (n *NodeManager) openWeb() error {
 	c := n.o.Conf
-	filter, err := auth.FromConf(c, webDaemon(c))
+	d := webDaemon(c)
+	d.Log = n.log
+	filter, err := auth.FromConf(c, d)
 	if err != nil {
 		return err
 	}

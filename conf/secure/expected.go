@@ -12,6 +12,7 @@ import (
 
 	"heddle/conf"
 	"heddle/yarn/kerberos"
+	"heddle/yarn/kerberos/krb5conf"
 )
 
 // source has tickets; *login.Login and *Late are ones.
@@ -55,7 +56,7 @@ func (t *Tickets) TicketAt(ctx context.Context, addr, service, host string) (ker
 }
 
 func (t *Tickets) check(n names, addr, service, host string) error {
-	claimed := service + "/" + host + "@" + realmOf(t.krb5, host)
+	claimed := service + "/" + host + "@" + krb5conf.RealmOf(t.krb5, host)
 	if t.others != "" {
 		flat := strings.NewReplacer("/", ":").Replace // * takes all characters
 		if ok, err := path.Match(flat(t.others), flat(claimed)); err != nil || !ok {
@@ -80,14 +81,6 @@ func (t *Tickets) check(n names, addr, service, host string) error {
 		}
 	}
 	return fmt.Errorf("server has invalid Kerberos principal: %s, expecting %s (%s)", claimed, strings.Join(expected, " or "), t.key)
-}
-
-// realmOf returns the realm of a host.
-func realmOf(k *config.Config, host string) string {
-	if r := k.ResolveRealm(host); r != "" {
-		return r
-	}
-	return k.LibDefaults.DefaultRealm
 }
 
 // Nodes says which accounts NodeManagers have.

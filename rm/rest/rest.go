@@ -209,7 +209,7 @@ func newServer(cfg Config) (*server, error) {
 // filter identifies callers. Cookies are signed with the cluster's key, so that every member accepts those of the others,
 // unless a file has a secret.
 func (s *server) filter() (*auth.Filter, error) {
-	f, err := auth.FromConf(s.Conf, auth.Daemon{Role: "resourcemanager", Host: s.Host})
+	f, err := auth.FromConf(s.Conf, auth.Daemon{Role: "resourcemanager", Host: s.Host, Log: s.Log})
 	if err != nil {
 		return nil, err
 	}

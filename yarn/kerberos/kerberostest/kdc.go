@@ -22,32 +22,86 @@ type KDC struct {
 	// Conf is its krb5.conf.
 	Conf string
 	addr string
+	life time.Duration
 	log  bytes.Buffer
 }
 
 // StartKDC starts one, which ends with the test. Its tickets live for as long as life says.
 func StartKDC(t testing.TB, life time.Duration) *KDC {
 	t.Helper()
+	k := newKDC(t, "HEDDLE.TEST", life)
+	k.start(k.libraries() + k.realms())
+	return k
+}
+
+// StartChain starts KDCs of several realms, each of which trusts the next and the last. Services are in the first one, clients of a realm reach them through those before it.
+func StartChain(t testing.TB, life time.Duration, realms ...string) (all []*KDC) {
+	t.Helper()
+	for _, realm := range realms {
+		all = append(all, newKDC(t, realm, life))
+	}
+	conf := all[0].libraries()
+	for _, k := range all {
+		conf += k.realms()
+	}
+	conf += "[domain_realm]\n localhost = " + realms[0] + "\n .test = " + realms[0] + "\n[capaths]\n"
+	for i := 2; i < len(realms); i++ {
+		conf += fmt.Sprintf(" %s = {\n", realms[i])
+		for _, on := range realms[1:i] {
+			conf += fmt.Sprintf("  %s = %s\n", realms[0], on)
+		}
+		conf += " }\n"
+	}
+	for i, k := range all {
+		k.start(conf)
+		for _, other := range []int{i - 1, i + 1} {
+			if other >= 0 && other < len(all) {
+				for _, name := range []string{"krbtgt/" + realms[i] + "@" + realms[other], "krbtgt/" + realms[other] + "@" + realms[i]} {
+					k.run("kadmin.local", "-r", k.Realm, "-q", "addprinc -pw trust "+name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func newKDC(t testing.TB, realm string, life time.Duration) *KDC {
+	t.Helper()
 	for _, program := range []string{"krb5kdc", "kdb5_util", "kadmin.local", "kinit"} {
 		needs.Program(t, program)
 	}
-	k := &KDC{t: t, Realm: "HEDDLE.TEST", Dir: t.TempDir()}
+	k := &KDC{t: t, Realm: realm, Dir: t.TempDir(), life: life}
 	k.Conf = filepath.Join(k.Dir, "krb5.conf")
-	port := freePort(t)
-	k.addr = fmt.Sprintf("127.0.0.1:%d", port)
+	k.addr = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	return k
+}
+
+// libraries is the part of krb5.conf for the libraries of clients of the realm.
+func (k *KDC) libraries() string {
+	return "[libdefaults]\n default_realm = " + k.Realm + "\n dns_lookup_kdc = false\n dns_lookup_realm = false\n rdns = false\n udp_preference_limit = 1\n"
+}
+
+// realms is the part of krb5.conf about the realm.
+func (k *KDC) realms() string {
+	return fmt.Sprintf("[realms]\n %s = {\n  kdc = %s\n }\n", k.Realm, k.addr)
+}
+
+// start makes the realm and starts its KDC.
+func (k *KDC) start(conf string) {
+	t := k.t
+	t.Helper()
 	write := func(name, format string, args ...any) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(k.Dir, name), fmt.Appendf(nil, format, args...), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("krb5.conf", "[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n dns_lookup_realm = false\n rdns = false\n udp_preference_limit = 1\n"+
-		"[realms]\n %[1]s = {\n  kdc = 127.0.0.1:%[2]d\n }\n", k.Realm, port)
-	write("kdc.conf", "[kdcdefaults]\n kdc_listen = 127.0.0.1:%[2]d\n kdc_tcp_listen = 127.0.0.1:%[2]d\n[realms]\n %[1]s = {\n  database_name = %[3]s/principal\n"+
+	write("krb5.conf", "%s", conf)
+	write("kdc.conf", "[kdcdefaults]\n kdc_listen = %[2]s\n kdc_tcp_listen = %[2]s\n[realms]\n %[1]s = {\n  database_name = %[3]s/principal\n"+
 		"  key_stash_file = %[3]s/stash\n  acl_file = %[3]s/acl\n  max_life = %[4]ds\n  supported_enctypes = aes256-cts:normal aes128-cts:normal\n }\n"+
-		"[logging]\n kdc = FILE:%[3]s/kdc.log\n", k.Realm, port, k.Dir, int(life.Seconds()))
+		"[logging]\n kdc = FILE:%[3]s/kdc.log\n", k.Realm, k.addr, k.Dir, int(k.life.Seconds()))
 	k.run("kdb5_util", "create", "-s", "-r", k.Realm, "-P", "master")
-	c := k.command("krb5kdc", "-n")
+	c := k.command("krb5kdc", "-n", "-r", k.Realm)
 	c.Stdout, c.Stderr = &k.log, &k.log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -57,13 +111,12 @@ func StartKDC(t testing.TB, life time.Duration) *KDC {
 		_ = c.Wait()
 	})
 	await.Until(t, "the KDC listens", func() bool {
-		nc, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		nc, err := net.Dial("tcp", k.addr)
 		if err == nil {
 			_ = nc.Close()
 		}
 		return err == nil
 	})
-	return k
 }
 
 func freePort(t testing.TB) int {
@@ -94,8 +147,8 @@ func (k *KDC) Keytab(name string, principals ...string) string {
 	k.t.Helper()
 	path := filepath.Join(k.Dir, name)
 	for _, p := range principals {
-		_ = k.command("kadmin.local", "-q", "addprinc -randkey "+p).Run() // it may exist
-		k.run("kadmin.local", "-q", "ktadd -k "+path+" "+p)
+		_ = k.command("kadmin.local", "-r", k.Realm, "-q", "addprinc -randkey "+p).Run() // it may exist
+		k.run("kadmin.local", "-r", k.Realm, "-q", "ktadd -k "+path+" "+p)
 	}
 	return path
 }

@@ -60,6 +60,14 @@ func Load(paths ...string) (c *config.Config, err error) {
 	return c, nil
 }
 
+// RealmOf returns the realm of a host: by [domain_realm], or else the default one.
+func RealmOf(c *config.Config, host string) string {
+	if r := c.ResolveRealm(host); r != "" {
+		return r
+	}
+	return c.LibDefaults.DefaultRealm
+}
+
 // joined is what all files have. Sections and realms are in the order in which they came.
 type joined struct {
 	files    int

@@ -67,7 +67,8 @@ type session struct {
 	key         types.EncryptionKey
 	start, end  time.Time
 	tickets     map[string]cached
-	unrenewable bool // of a ticket cache: kinit alone makes a new one
+	grants      map[string]grant // of other realms; with the turn
+	unrenewable bool             // of a ticket cache: kinit alone makes a new one
 }
 
 type cached struct {
@@ -275,8 +276,7 @@ func (l *Login) fetch(service, host string) (kerberos.Ticket, error) {
 	if now.Before(away) {
 		return kerberos.Ticket{}, silent
 	}
-	name := types.PrincipalName{NameType: 2, NameString: []string{service, host}}
-	_, rep, err := s.client.TGSREQGenerateAndExchange(name, l.realm, s.tgt, s.key, false)
+	rep, err := l.serviceTicket(s, service, host)
 	if err != nil {
 		err = fmt.Errorf("a ticket of %s for %s: %w", l.principal, spn, err)
 		if k := (krberror.Krberror{}); errors.As(err, &k) && k.RootCause == krberror.NetworkingError {

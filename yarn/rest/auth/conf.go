@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/usernames"
@@ -40,8 +42,9 @@ func byKerberos(c *conf.Config) bool {
 
 // Daemon is whose web port a Filter is for.
 type Daemon struct {
-	Role string // resourcemanager or nodemanager
-	Host string // what _HOST in its principal stands for; "" if that isn't known yet, so that tickets can't be checked
+	Role string        // resourcemanager or nodemanager
+	Host string        // what _HOST in its principal stands for; "" if that isn't known yet, so that tickets can't be checked
+	Log  *logrus.Entry // learns why tickets are refused; nil: nothing does
 }
 
 // FromConf returns the filter that the configuration describes. It sets Secrets if there is a secret file. The caller
@@ -137,7 +140,7 @@ func ticketsFrom(c *conf.Config, d Daemon) (*Tickets, error) {
 	if !slices.ContainsFunc(keys.Principals(), takes) {
 		return nil, conf.ErrorAt(c, principalKey, fmt.Errorf("the keytab %s (%s) has no key of %s (%s); it has those of %s", file, keytabKey, principal, principalKey, strings.Join(keys.Principals(), ", ")))
 	}
-	return &Tickets{Acceptor: &kerberos.Acceptor{Takes: takes, Keytab: keys, Replays: kerberos.NewReplays()}}, nil
+	return &Tickets{Acceptor: &kerberos.Acceptor{Takes: takes, Keytab: keys, Replays: kerberos.NewReplays()}, Log: d.Log}, nil
 }
 
 // openPaths are the paths that need no proof.

@@ -6,6 +6,10 @@ import (
 	"html"
 	"net/http"
 	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/spnego"
@@ -15,6 +19,18 @@ import (
 // Tickets checks web users' Kerberos tickets (Hadoop: KerberosAuthenticationHandler).
 type Tickets struct {
 	Acceptor *kerberos.Acceptor
+	// Log learns why tickets are refused, at most once a second: strangers must not fill the disk. nil: nothing does.
+	Log *logrus.Entry
+
+	logged atomic.Int64 // when, in ns since 1970
+}
+
+// refused logs a refusal: the client learns less.
+func (t *Tickets) refused(from string, cause error) {
+	now, last := time.Now().UnixNano(), t.logged.Load()
+	if t.Log != nil && now-last > int64(time.Second) && t.logged.CompareAndSwap(last, now) {
+		t.Log.WithField("peer", from).WithField("cause", cause).Warn("a ticket of a web client is refused")
+	}
 }
 
 // byTicket identifies the sender of a ticket, and adds the service's proof of its own identity to the answer.
@@ -23,7 +39,7 @@ func (f *Filter) byTicket(w http.ResponseWriter, r *http.Request) (t token, know
 	if !ok {
 		return token{}, false, nil
 	}
-	full, answer, err := f.Tickets.accept(b, err)
+	full, answer, err := f.Tickets.accept(r.RemoteAddr, b, err)
 	if err != nil {
 		return token{}, false, &wrong{http.StatusForbidden, err.Error()}
 	}
@@ -41,7 +57,7 @@ func (f *Filter) byTicket(w http.ResponseWriter, r *http.Request) (t token, know
 }
 
 // accept returns the full name of a token's client, and the answer to it. malformed is what was wrong with the header. Errors are in Hadoop's words.
-func (t *Tickets) accept(b []byte, malformed error) (client string, answer []byte, err error) {
+func (t *Tickets) accept(from string, b []byte, malformed error) (client string, answer []byte, err error) {
 	if malformed != nil {
 		return "", nil, defective(malformed)
 	}
@@ -51,6 +67,7 @@ func (t *Tickets) accept(b []byte, malformed error) (client string, answer []byt
 	}
 	c, reply, err := t.Acceptor.Accept(request.Token)
 	if err != nil {
+		t.refused(from, err)
 		return "", nil, inHadoopsWords(err)
 	}
 	if answer, err = request.Answer(reply); err != nil {

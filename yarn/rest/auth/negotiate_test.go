@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/kerberostest"
@@ -206,6 +210,26 @@ func TestTicketsOfWebUsers(t *testing.T) {
 	}
 	if got := strings.Join(tokens.calls, "; "); got != "alice@LAB.TEST cancels good" {
 		t.Error(got)
+	}
+}
+
+// The log says why a ticket is refused, which the client doesn't learn. Strangers don't fill it.
+func TestRefusedTicketsAreLogged(t *testing.T) {
+	log, lines := logtest.NewNullLogger()
+	d := manager
+	d.Log = logrus.NewEntry(log)
+	f, err := FromConf(loaded(t, secured(t)...), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Authorization", newClient(t, "HTTP/nothing@LAB.TEST", time.Now().Add(time.Hour), nil).header)
+		f.Wrap(nil).ServeHTTP(httptest.NewRecorder(), r)
+	}
+	all := lines.AllEntries()
+	if len(all) == 0 || len(all) > 30 || !strings.Contains(fmt.Sprint(all[0].Data["cause"]), "HTTP/nothing@LAB.TEST") {
+		t.Errorf("%d lines: %v", len(all), all)
 	}
 }
 
