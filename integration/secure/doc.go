@@ -14,6 +14,7 @@
 //	clocks that differ                        yarn/kerberos TestRefusedRequests
 //	a KDC that doesn't let a daemon in        yarn/kerberos/login TestLoginsAtAKDC, TestShortTickets
 //	a KDC that is silent, or away at first    yarn/kerberos/login TestASilentKDCHoldsUpNobody, TestTheKDCIsAwayAtFirst
+//	the same under a secured HDFS             TestASlowKDCUnderSecuredHDFS
 //	a Key Management Server that is hostile   hdfsadapter/zone TestOddAnswers, TestTheNextHost
 //	names in LDAP that are filters            conf/usergroups TestGroupsOfLDAP
 //	forged tokens in credentials              rm/leader/delegation TestForgedTokensAreLeftAlone

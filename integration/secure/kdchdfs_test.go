@@ -2,6 +2,8 @@ package secure
 
 import (
 	"fmt"
+	"maps"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -10,19 +12,24 @@ import (
 	"heddle/internal/await"
 )
 
-// copies runs a job of alice's on HDFS, which is localized, renewed, and logged there, and reads its logs. name is its output's.
-func copies(t *testing.T, r *realm, l *hadooplab.Lab, name string) error {
+// copies runs a job of alice's on HDFS, which is localized, renewed, and logged there. name is its output's. It returns the job's id.
+func copies(t *testing.T, r *realm, l *hadooplab.Lab, name string) (app string, err error) {
 	t.Helper()
 	r.as(t, "alice")
 	out, err := command(t, l, "mr", "-input", "/user/alice/in", "-output", "/user/alice/"+name, "-mapper", "sh -c 'echo to the log >&2; cat'", "-numReduceTasks", "0")
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+		err = fmt.Errorf("%w\n%s", err, out)
 	}
+	return submitted.FindString(out), err
+}
+
+// logged waits until a job's logs are on HDFS.
+func logged(t *testing.T, l *hadooplab.Lab, app string) {
+	t.Helper()
 	await.Slowly(t, "its logs are on HDFS", func() bool {
-		logs, err := command(t, l, "logs", "-applicationId", submitted.FindString(out))
+		logs, err := command(t, l, "logs", "-applicationId", app)
 		return err == nil && strings.Contains(logs, "to the log")
 	})
-	return nil
 }
 
 // While nodes and ResourceManager run jobs on a secured HDFS, one after the other, they ask the KDC for a ticket of their own once in a ticket's life. The ResourceManager
@@ -39,9 +46,11 @@ func TestRequestsToTheKDCWithHDFS(t *testing.T) {
 	run("hdfs", "dfs", "-put", input, "/user/alice/in")
 	first, begun, jobs := len(r.Log()), time.Now(), 0
 	for ; time.Since(begun) < lives*life; jobs++ {
-		if err := copies(t, r, l, fmt.Sprintf("out%d", jobs)); err != nil {
+		app, err := copies(t, r, l, fmt.Sprintf("out%d", jobs))
+		if err != nil {
 			t.Fatal(err)
 		}
+		logged(t, l, app)
 	}
 	took := float64(time.Since(begun)) / float64(life)
 	for _, account := range []string{"nm/localhost@" + r.Realm, "rm/localhost@" + r.Realm} {
@@ -51,4 +60,93 @@ func TestRequestsToTheKDCWithHDFS(t *testing.T) {
 			t.Errorf("%s: %d AS and %d TGS", account, as, tgs)
 		}
 	}
+}
+
+// spnego are settings by which pages ask for tickets, but for /jmx. keys is a keytab.
+func spnego(r *realm, keys string) map[string]string {
+	return map[string]string{
+		"hadoop.http.filter.initializers":                        "org.apache.hadoop.security.AuthenticationFilterInitializer",
+		"hadoop.http.authentication.type":                        "kerberos",
+		"hadoop.http.authentication.kerberos.principal":          "HTTP/localhost@" + r.Realm,
+		"hadoop.http.authentication.kerberos.keytab":             keys,
+		"hadoop.http.authentication.kerberos.endpoint.whitelist": "/jmx",
+	}
+}
+
+// A cluster on a secured HDFS whose daemons have a way to the KDC of their own. While that is slow, jobs run and are logged. While it is silent, they run as long as the
+// ResourceManager has a ticket of the NameNode, and then fail soon: their tokens can't be renewed. Pages take tickets all the time, nodes stay, and jobs run again when
+// the KDC answers.
+func TestASlowKDCUnderSecuredHDFS(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	r := newRealm(t, 90*time.Second)
+	way := r.Slow(t)
+	t.Setenv("KRB5_CONFIG", way.Conf)
+	site, keys := securedHDFS(r)
+	site["yarn.nm.liveness-monitor.expiry-interval-ms"] = nodeExpiry
+	maps.Copy(site, spnego(r, keys))
+	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
+	t.Setenv("KRB5_CONFIG", r.Conf) // the users have a quick one
+	run := makeFolders(t, r, l, keys)
+	input := l.Dir() + "/input"
+	write(t, input, "a line\n")
+	run("hdfs", "dfs", "-put", input, "/user/alice/in")
+	var page, job time.Duration
+	n := 0
+	work := func() (app string, err error) {
+		t.Helper()
+		n++
+		begun := time.Now()
+		app, err = copies(t, r, l, fmt.Sprintf("out%d", n))
+		job = max(job, time.Since(begun))
+		t.Logf("a job took %v: %.300v", time.Since(begun).Round(time.Second), err)
+		begun = time.Now()
+		if out := get(t, fmt.Sprintf("http://localhost:%d/ws/v1/cluster/nodes?states=RUNNING", l.Port("rm-http"))); !strings.Contains(out, `"state":"RUNNING"`) {
+			t.Errorf("nodes: %s", out)
+		}
+		page = max(page, time.Since(begun))
+		return app, err
+	}
+	node := "nm/localhost@" + r.Realm
+	before, _ := requests(r.Log(), node)
+	way.Delay(4 * time.Second)
+	await.Slowly(t, "the node has logged in slowly", func() bool {
+		app, err := work()
+		if err != nil {
+			t.Fatal(err)
+		}
+		logged(t, l, app)
+		now, _ := requests(r.Log(), node)
+		return now > before
+	})
+	way.Silent(true)
+	await.Slowly(t, "jobs fail", func() bool {
+		_, err := work()
+		if err != nil && !strings.Contains(err.Error(), "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN") {
+			t.Fatal(err)
+		}
+		return err != nil
+	})
+	way.Delay(0)
+	way.Silent(false)
+	await.Slowly(t, "jobs run again", func() bool {
+		app, err := work()
+		if err == nil {
+			logged(t, l, app)
+		}
+		return err == nil
+	})
+	t.Logf("the slowest page took %v, the longest job %v", page, job)
+	if page > 10*time.Second || job > time.Minute {
+		t.Errorf("a page took %v, a job %v", page, job)
+	}
+}
+
+// get returns a page that wants a ticket, which the command's user has.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "curl", "-sS", "--negotiate", "-u", ":", url).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
 }
