@@ -15,6 +15,7 @@
 //	a KDC that doesn't let a daemon in        yarn/kerberos/login TestLoginsAtAKDC, TestShortTickets
 //	a KDC that is silent, or away at first    yarn/kerberos/login TestASilentKDCHoldsUpNobody, TestTheKDCIsAwayAtFirst
 //	the same under a secured HDFS             TestASlowKDCUnderSecuredHDFS
+//	a KDC, or who answers for it, is hostile  yarn/kerberos/kdc TestHostileKDCs
 //	a Key Management Server that is hostile   hdfsadapter/zone TestOddAnswers, TestTheNextHost
 //	names in LDAP that are filters            conf/usergroups TestGroupsOfLDAP
 //	forged tokens in credentials              rm/leader/delegation TestForgedTokensAreLeftAlone

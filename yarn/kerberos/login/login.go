@@ -11,14 +11,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/credentials"
-	"github.com/jcmturner/gokrb5/v8/krberror"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"heddle/yarn/kerberos"
+	"heddle/yarn/kerberos/kdc"
 )
 
 const (
@@ -39,6 +38,7 @@ type Login struct {
 	principal string
 	name      types.PrincipalName
 	realm     string
+	conf      *config.Config
 	begin     func() (*session, error) // logs in
 	now       func() time.Time
 
@@ -62,7 +62,6 @@ type request struct {
 
 // session is one login.
 type session struct {
-	client      *client.Client
 	tgt         messages.Ticket
 	key         types.EncryptionKey
 	start, end  time.Time
@@ -94,22 +93,17 @@ func Later(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login,
 	if !ok || account == "" || realm == "" {
 		return nil, fmt.Errorf("the principal %q must have the form NAME@REALM or NAME/HOST@REALM", principal)
 	}
-	l := &Login{principal: principal, name: types.PrincipalName{NameType: 1, NameString: strings.Split(account, "/")}, realm: realm, now: time.Now}
+	l := &Login{principal: principal, name: types.PrincipalName{NameType: 1, NameString: strings.Split(account, "/")}, realm: realm, conf: c, now: time.Now}
 	l.begin = func() (*session, error) {
 		if err := keytab.Reload(); err != nil { // it may have a new version by now
 			return nil, err
 		}
-		k := client.NewWithKeytab(account, realm, keytab.Keys(), c, client.DisablePAFXFAST(true))
-		req, err := messages.NewASReqForTGT(realm, c, l.name)
-		if err != nil {
-			return nil, err
-		}
-		rep, err := k.ASExchange(realm, req, 0)
+		rep, err := kdc.Login(c, keytab.Keys(), l.name, realm)
 		if err != nil {
 			return nil, err
 		}
 		part := rep.DecryptedEncPart
-		return &session{client: k, tgt: rep.Ticket, key: part.Key, start: part.AuthTime, end: part.EndTime, tickets: map[string]cached{}}, nil
+		return &session{tgt: rep.Ticket, key: part.Key, start: part.AuthTime, end: part.EndTime, tickets: map[string]cached{}}, nil
 	}
 	return l, nil
 }
@@ -131,7 +125,7 @@ func FromCache(c *config.Config, path string) (*Login, error) {
 		return nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
 	}
 	name, realm := cache.GetClientPrincipalName(), cache.GetClientRealm()
-	l := &Login{principal: name.PrincipalNameString() + "@" + realm, name: name, realm: realm, now: time.Now}
+	l := &Login{principal: name.PrincipalNameString() + "@" + realm, name: name, realm: realm, conf: c, now: time.Now}
 	entry, ok := cache.GetEntry(types.PrincipalName{NameType: 2, NameString: []string{"krbtgt", realm}})
 	if !ok {
 		return nil, fmt.Errorf("%s has no ticket-granting ticket of %s: run kinit", file, realm)
@@ -140,11 +134,7 @@ func FromCache(c *config.Config, path string) (*Login, error) {
 	if err := tgt.Unmarshal(entry.Ticket); err != nil {
 		return nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
 	}
-	k, err := client.NewFromCCache(cache, c, client.DisablePAFXFAST(true))
-	if err != nil {
-		return nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
-	}
-	l.session = &session{client: k, tgt: tgt, key: entry.Key, start: entry.AuthTime, end: entry.EndTime, tickets: map[string]cached{}, unrenewable: true}
+	l.session = &session{tgt: tgt, key: entry.Key, start: entry.AuthTime, end: entry.EndTime, tickets: map[string]cached{}, unrenewable: true}
 	l.begin = func() (*session, error) {
 		return nil, fmt.Errorf("the ticket of %s in %s ended at %v: run kinit", l.principal, file, entry.EndTime.Local())
 	}
@@ -279,7 +269,7 @@ func (l *Login) fetch(service, host string) (kerberos.Ticket, error) {
 	rep, err := l.serviceTicket(s, service, host)
 	if err != nil {
 		err = fmt.Errorf("a ticket of %s for %s: %w", l.principal, spn, err)
-		if k := (krberror.Krberror{}); errors.As(err, &k) && k.RootCause == krberror.NetworkingError {
+		if errors.Is(err, kdc.ErrAway) {
 			l.mu.Lock()
 			l.away, l.silent = l.now().Add(awayFor), err
 			l.mu.Unlock()
