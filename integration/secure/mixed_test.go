@@ -100,6 +100,12 @@ func (m mixed) run(want string, args ...string) string {
 	defer cancel()
 	res, err := m.l.Try(ctx, "", args...)
 	if err != nil || res.Code != 0 || !strings.Contains(res.Stdout+res.Stderr, want) {
+		logs, _ := filepath.Glob(filepath.Join(m.l.Dir(), "nodemanager1", "log", "*", "*_000001", "syslog"))
+		for _, log := range logs {
+			if b, err := os.ReadFile(log); err == nil {
+				m.t.Logf("%s:\n%s", log, b[max(0, len(b)-8000):])
+			}
+		}
 		m.t.Fatalf("%q: %v, exit code %d, want %q\n%s\n%s", args, err, res.Code, want, res.Stdout, res.Stderr)
 	}
 	return res.Stdout + res.Stderr
