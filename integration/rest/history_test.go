@@ -3,12 +3,9 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"testing"
 
 	"heddle/integration/minicluster"
-	"heddle/rm"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/usage"
 )
@@ -18,23 +15,7 @@ func TestHistoryOutlivesLeadersAndRestarts(t *testing.T) {
 	c := minicluster.Start(t, 3, nil)
 	c.Node(minicluster.NodeOptions{})
 	ids := c.Conf.RMIDs()
-	ask := func(i int, path string) (body string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+c.Conf.Text(rm.WebAddress+"."+ids[i])+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Accept", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+	ask := func(i int, path string) string { return member(t, c, i, path) }
 	first := func(i int) (at int64, mb int64) {
 		c.RM(i).Read(func(s *ledger.State) {
 			for p := range s.Usage.Read(usage.Cluster, 0, 1<<50, usage.Step) {

@@ -1,11 +1,13 @@
 package whatif_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,15 +249,39 @@ func rowOf(t *testing.T, r *whatif.Report, queue string) *whatif.Row {
 	return nil
 }
 
+// holdsNames checks that the files of a record have names, and nothing of what applications do: no variable of theirs, no command, no host of an ApplicationMaster, no secret.
+func holdsNames(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, no := range []string{"TASK_MS", `"task"`, "amhost", "oken", "ecret"} {
+			if bytes.Contains(text, []byte(no)) {
+				t.Errorf("%s has %q", f, no)
+			}
+		}
+		if !bytes.Contains(text, []byte(`"user":"alice"`)) {
+			t.Errorf("%s doesn't have who submitted", f)
+		}
+	}
+}
+
 // What a live cluster has recorded under load is met when it is played unchanged, and a change of queues is predicted in its direction.
 func TestLiveClustersDoWhatIsPredicted(t *testing.T) {
 	list := jobs(24, 5)
-	before, _ := runOn(t, list, nil, 3, func(w *live) {
+	before, dir := runOn(t, list, nil, 3, func(w *live) {
 		web := w.RM(0).Addr(rm.WebAddress).String()
 		if out, err := heddle("-D", "yarn.resourcemanager.webapp.address="+web, "-grade", "4", "-submit", "queue=root.prod,user=alice,containers=4,seconds=1"); err != nil || !strings.Contains(out, "starts  after") {
 			t.Errorf("asked of the cluster itself: %v %s", err, out)
 		}
 	})
+	holdsNames(t, dir)
 	setting := map[string]string{queue.Prefix + "root.dev.maximum-capacity": "50", queue.Prefix + "root.dev.capacity": "20", queue.Prefix + "root.prod.capacity": "80"}
 	var c change.Request
 	for k, v := range setting {

@@ -57,7 +57,12 @@ func TestCommand(t *testing.T) {
 	if err := os.WriteFile(rules, []byte("p90 wait of root.yak must not grow by more than 10 %\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	html := filepath.Join(dir, "a.html")
+	html, many, deep := filepath.Join(dir, "a.html"), filepath.Join(dir, "many.json"), filepath.Join(dir, "deep.json")
+	for name, text := range map[string]string{many: `{"job.start.ms":0,"job.tasks":[{"count":1000000000,"duration.ms":1000}]}`, deep: strings.Repeat("[", 1<<20)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		args, want string
 		code       int
@@ -84,6 +89,12 @@ func TestCommand(t *testing.T) {
 		{"-record " + file + " -gate " + file, "line 1", 1},
 		{"-record " + file + " -schedular x", "did you mean", 1},
 		{"-record " + file + " -scheduler " + dir, "isn't a file", 1},
+		{"-record " + file + " -nodes +200000000", "at most 100000", 1},
+		{"-record " + file + " -add " + dir, "is a folder", 1},
+		{"-record " + file + " -add " + file + ".none", "no such file", 1},
+		{"-record " + file + " -add /dev/zero", "-add: /dev/zero", 1},
+		{"-record " + file + " -add " + many, "line 1: has 1000000000 tasks", 1},
+		{"-record " + file + " -add " + deep, "line 1: invalid character", 1},
 	} {
 		out, err := heddle(strings.Fields(c.args)...)
 		code := 0
