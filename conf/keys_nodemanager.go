@@ -16,6 +16,8 @@ func nodeManagerKeys() []Key {
 		text(nm+"hostname", "0.0.0.0", "host of the NodeManager"),
 		hostport(nm+"address", "${yarn.nodemanager.hostname}:0", "where ApplicationMasters connect; port 0 is any free one"),
 		hostport(nm+"localizer.address", "${yarn.nodemanager.hostname}:8040", "where YARN's localizers connect"),
+		hostport(nm+"collector-service.address", "${yarn.nodemanager.hostname}:8048", "where collectors of timeline version 2 connect; if it isn't set, a free port that this machine alone reaches"),
+		boolean(nm+"emit-container-events", "true", "publish containers and what they use to timeline version 2"),
 		hostport(nm+"webapp.address", "${yarn.nodemanager.hostname}:8042", "web pages and REST"),
 		hostport(nm+"webapp.https.address", "0.0.0.0:8044", "web pages and REST by HTTPS, if yarn.http.policy is HTTPS_ONLY"),
 		text(nm+"bind-host", "", "host to listen on, if not the one in the addresses; 0.0.0.0 is all interfaces"),

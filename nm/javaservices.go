@@ -114,6 +114,7 @@ func newJava(n *NodeManager, first []javahost.Service, confine func(*javahost.Co
 			return nil, err
 		}
 	}
+	withCollectors(n, first)
 	dir, recovery, err := javaFolders(c, n.s.state, u)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,7 @@ type NodeManager struct {
 	unbounded   string        // why it doesn't; "": it does, or there are none
 	localizer   *localizer.Localizer
 	aux         *auxservices.Services
+	timelines   timelines
 	containers  *container.Manager
 	monitor     *monitor.Monitor
 	warmer      *warming.Warmer // nil: nothing is read ahead of maps
@@ -113,7 +114,7 @@ func New(o Options) (*NodeManager, error) {
 		n.log.Warn(note)
 	}
 	for _, step := range []func() error{
-		n.openKerberos, n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols, n.openWeb,
+		n.openKerberos, n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, func() error { return openTimelines(n) }, n.openServices, n.openContainers, n.openProtocols, n.openWeb,
 	} {
 		if err := step(); err != nil {
 			n.Close()
@@ -353,14 +354,18 @@ func (n *NodeManager) openContainers() error {
 		return err
 	}
 	n.closing(images.Close)
+	witness := n.timelines.witness
 	n.containers = container.NewManager(container.Options{
-		Archives: archives, Images: images, Localized: n.localized(),
-		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
+		Archives: archives, Images: images, Localized: witness.Localizing(n.localized()),
+		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: witness.Beside(n.aux),
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Doubt: n.health.Doubt, Pressure: suspend.MachinePressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"), StoppedRecords: n.state.Bucket("stopped"),
 	})
 	n.closing(n.containers.Close)
 	if err := n.containers.Recover(); err != nil {
+		return err
+	}
+	if err := serveCollectors(n); err != nil {
 		return err
 	}
 	n.endExecutors()
@@ -374,7 +379,7 @@ func (n *NodeManager) openContainers() error {
 	}
 	watch := n.s.monitor
 	watch.ByKernel = n.s.container.LimitMemory && n.groups.Capabilities().MemoryLimit
-	n.monitor = monitor.New(n.containers, watch, n.log)
+	n.monitor = monitor.New(witness.Measuring(n.containers), watch, n.log)
 	n.sampler = machine.NewSampler("/")
 	return nil
 }
@@ -427,13 +432,17 @@ func (n *NodeManager) openProtocols() error {
 	if err != nil {
 		return err
 	}
-	n.updater.Store(heartbeat.New(heartbeat.Options{
+	o := heartbeat.Options{
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: suspend.MachinePressure,
 		Logs: n.logs, Outputs: n.aux.Outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered, System: n.system.Set,
 		ShortTasks: probing,
-	}))
+	}
+	if n.timelines.collectors != nil {
+		o.Collectors = n.timelines.collectors
+	}
+	n.updater.Store(heartbeat.New(o))
 	return nil
 }
 

@@ -37,6 +37,7 @@ import (
 	"heddle/rm/service/certificates"
 	"heddle/rm/service/identity"
 	"heddle/rm/timelineservice"
+	"heddle/rm/timelineservice/writer"
 	"heddle/rm/topology"
 	"heddle/rm/view"
 	"heddle/yarn/account"
@@ -95,8 +96,8 @@ type ResourceManager struct {
 	newKey   func(ledgerpb.KeyKind) (int32, []byte, error)
 	racks    *topology.Mapping
 	launcher *service.Launcher
-	hdfs     *hdfsadapter.Adapter       // renews tokens; nil if HDFS isn't used
-	timeline *timelineservice.Publisher // nil: nothing is published
+	hdfs     *hdfsadapter.Adapter        // renews tokens; nil if HDFS isn't used
+	timeline *timelineservice.Publishers // nil: nothing is published
 	view     *view.Viewer
 	door     *door.Door
 	audit    *audit.Log
@@ -170,7 +171,7 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 		r.settings.TokenCalls.Proxy.Get = r.hdfs
 	}
 	if p.timeline != nil {
-		r.timeline = timelineservice.Start(p.timeline, r.login, r.own.web, r.log)
+		r.timeline = timelineservice.Start(p.timeline, r.login, r.own.web, func() (writer.Config, error) { return writer.Of(r.conf, webHost(r.conf, r.id), r.log) }, r.view, r.log)
 	}
 	if err := r.serve(types, p); err != nil {
 		return err
@@ -195,17 +196,18 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 	}
 	svc := service.New(service.Config{
 		Backend: r, View: r.view, Types: types,
-		Expiry:    r.settings.AllocationExpiry,
-		Heartbeat: r.settings.HeartbeatInterval,
-		Resolve:   lookUp,
-		Groups:    r.groups,
-		Refresh:   r.Refresh,
-		Access:    r.access,
-		Door:      r.door,
-		Queues:    r.settings.Live,
-		Hosts:     HostFiles(r.conf),
-		Handed:    r.settings.TokenCalls.Handed,
-		Identity:  identity.Names{Login: r.login, Kerberos: r.own.acceptor(), Rules: p.names.Short},
+		Expiry:     r.settings.AllocationExpiry,
+		Heartbeat:  r.settings.HeartbeatInterval,
+		Resolve:    lookUp,
+		Groups:     r.groups,
+		Refresh:    r.Refresh,
+		Access:     r.access,
+		Door:       r.door,
+		Queues:     r.settings.Live,
+		Hosts:      HostFiles(r.conf),
+		Handed:     r.settings.TokenCalls.Handed,
+		Collectors: appCollectors(r),
+		Identity:   identity.Names{Login: r.login, Kerberos: r.own.acceptor(), Rules: p.names.Short},
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
 		ClientTokens: r.conf.Bool("heddle.am.client-tokens") || r.own.account != nil,

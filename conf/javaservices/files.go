@@ -1,6 +1,7 @@
 package javaservices
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/environ"
+	"heddle/conf/timeline"
 )
 
 // fileSystem is the class that all file systems extend.
@@ -28,6 +30,35 @@ func Readable(c *conf.Config, look func(string) (string, bool), class string) er
 	}
 	if class != "" && !found.has(class) {
 		return fmt.Errorf("the class %s isn't on the class path: name its jar in %s or HADOOP_CLASSPATH", class, classPathKey)
+	}
+	return nil
+}
+
+// writerKey names the class that stores what collectors of timeline version 2 get.
+const writerKey = timeline.Prefix + "writer.class"
+
+// usualWriter is Hadoop's default for it.
+const usualWriter = "org.apache.hadoop.yarn.server.timelineservice.storage.HBaseTimelineWriterImpl"
+
+// collecting reports whether timeline version 2 is on.
+func collecting(c *conf.Config) bool {
+	_, v2 := timeline.Versions(c)
+	return v2
+}
+
+// Collecting says what lacks to write entities of timeline version 2: a Java, Hadoop's jars, or the class of the storage.
+func Collecting(c *conf.Config, look func(string) (string, bool)) error {
+	s, err := Runtime(c, look)
+	if err != nil {
+		return err
+	}
+	writer, _ := c.Get(writerKey)
+	writer = cmp.Or(strings.TrimSpace(writer), usualWriter)
+	found := newFinder(s.ClassPath)
+	for _, class := range []string{Collector, writer} {
+		if !found.has(class) {
+			return fmt.Errorf("timeline version 2 needs the class %s, which isn't on the class path %q: set HADOOP_HOME, name its jar in %s or HADOOP_CLASSPATH, or set %s", class, s.ClassPath, classPathKey, writerKey)
+		}
 	}
 	return nil
 }

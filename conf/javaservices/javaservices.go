@@ -23,8 +23,8 @@ const (
 	classPathKey = "heddle.nodemanager.java.class-path"
 )
 
-// collector is the service of timeline version 2, which needs calls that Heddle's NodeManager doesn't answer.
-const collector = "org.apache.hadoop.yarn.server.timelineservice.collector.PerNodeTimelineCollectorsAuxService"
+// Collector is the service with the collectors of timeline version 2 (nm/collector).
+const Collector = "org.apache.hadoop.yarn.server.timelineservice.collector.PerNodeTimelineCollectorsAuxService"
 
 // base is the class that all services extend.
 const base = "org.apache.hadoop.yarn.server.api.AuxiliaryService"
@@ -68,8 +68,8 @@ func Of(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
 		switch {
 		case conf.OwnAuxService(c, name):
 			continue
-		case class == collector:
-			s.Left = append(s.Left, name+": timeline version 2 needs Hadoop's NodeManager; applications run without it")
+		case class == Collector && !collecting(c):
+			s.Left = append(s.Left, name+": timeline version 2 is off (yarn.timeline-service.enabled, yarn.timeline-service.versions)")
 			continue
 		case !IsName(name):
 			return s, conf.ErrorAt(c, servicesKey, fmt.Errorf("the name %q must have letters, digits and _ only, and not begin with a digit", name))
@@ -128,6 +128,9 @@ func (s *Settings) findJava(look func(string) (string, bool)) {
 const usualClassPath = "$HADOOP_COMMON_HOME/share/hadoop/common/*:$HADOOP_COMMON_HOME/share/hadoop/common/lib/*:$HADOOP_HDFS_HOME/share/hadoop/hdfs/*:" +
 	"$HADOOP_HDFS_HOME/share/hadoop/hdfs/lib/*:$HADOOP_YARN_HOME/share/hadoop/yarn/*:$HADOOP_YARN_HOME/share/hadoop/yarn/lib/*"
 
+// collectorsClassPath is where Hadoop's releases have the jars of timeline version 2.
+const collectorsClassPath = "$HADOOP_YARN_HOME/share/hadoop/yarn/timelineservice/*:$HADOOP_YARN_HOME/share/hadoop/yarn/timelineservice/lib/*"
+
 // classPath returns the class path of all services, as java takes it: the configuration, and the jars of Hadoop.
 func classPath(c *conf.Config, look func(string) (string, bool)) string {
 	var all []string
@@ -148,6 +151,9 @@ func classPath(c *conf.Config, look func(string) (string, bool)) string {
 	list := c.Text(classPathKey)
 	if list == "" {
 		list = cmp.Or(c.Text("yarn.application.classpath"), usualClassPath) + ":$HADOOP_CLASSPATH"
+		if collecting(c) { // as in Hadoop's script yarn
+			list += ":" + collectorsClassPath
+		}
 	}
 	for _, entry := range strings.FieldsFunc(list, func(r rune) bool { return r == ':' || r == ',' || r == '\n' }) {
 		add(entry)

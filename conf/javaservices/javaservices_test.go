@@ -73,7 +73,7 @@ func TestServicesThatCanRun(t *testing.T) {
 	m.jar(t, "spark/shuffle.jar", spark)
 	m.file(t, "classes/com/example/Other.class", nil)
 	c := load(t, "yarn.nodemanager.aux-services=mapreduce_shuffle,spark_shuffle,other,far,timeline_collector",
-		servicesKey+".timeline_collector.class="+collector,
+		servicesKey+".timeline_collector.class="+Collector,
 		servicesKey+".spark_shuffle.class="+spark, servicesKey+".spark_shuffle.classpath="+m.dir+"/spark/*",
 		servicesKey+".spark_shuffle.system-classes=org.slf4j., java.",
 		servicesKey+".other.class=com.example.Other", servicesKey+".far.class=com.example.Far", servicesKey+".far.remote-classpath=hdfs:///far.jar",

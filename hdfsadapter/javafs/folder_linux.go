@@ -19,9 +19,9 @@ const (
 	maxLooked = 100_000
 )
 
-// newFolder makes a temporary folder for the jar of a process's JVMs, and removes those that processes of the same user have left which were killed. A process holds a
+// NewFolder makes a temporary folder for the jar of a process's JVMs, and removes those that processes of the same user have left which were killed. A process holds a
 // lock on its folder as long as it lives.
-func newFolder() (dir string, err error) {
+func NewFolder() (dir string, err error) {
 	sweep(os.TempDir())
 	if dir, err = os.MkdirTemp("", folderPrefix); err != nil {
 		return "", err

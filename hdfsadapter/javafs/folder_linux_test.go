@@ -12,7 +12,7 @@ import (
 // The folder of a process that was killed goes when another of the same user makes one. Those of living processes stay, and what isn't one.
 func TestFoldersOfKilledProcesses(t *testing.T) {
 	if os.Getenv("HEDDLE_TEST_FOLDER") != "" {
-		dir, err := newFolder()
+		dir, err := NewFolder()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestFoldersOfKilledProcesses(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	lines.Scan()
 	killed := lines.Text()
-	mine, err := newFolder()
+	mine, err := NewFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestFoldersOfKilledProcesses(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if _, err := newFolder(); err != nil || there(killed) || !there(mine) {
+	if _, err := NewFolder(); err != nil || there(killed) || !there(mine) {
 		t.Errorf("after its end: %v, mine %v, %v", there(killed), there(mine), err)
 	}
 }

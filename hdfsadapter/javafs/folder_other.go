@@ -4,4 +4,4 @@ package javafs
 
 import "os"
 
-func newFolder() (string, error) { return os.MkdirTemp("", folderPrefix) }
+func NewFolder() (string, error) { return os.MkdirTemp("", folderPrefix) }

@@ -25,7 +25,7 @@ func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry)
 	var made atomic.Bool
 	folder := sync.OnceValues(func() (string, error) {
 		made.Store(true)
-		return newFolder()
+		return NewFolder()
 	})
 	files = New(Config{
 		Patience: c.Duration(PatienceKey), Properties: javaservices.Properties(c), Account: account, Host: host,

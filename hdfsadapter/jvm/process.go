@@ -79,6 +79,8 @@ func (c *Config) arguments(jar, main string) []string {
 const (
 	ServicesMain = "heddle.javahost.Main"
 	FilesMain    = "heddle.javahost.Files"
+
+	CollectorsMain = "heddle.javahost.Collectors"
 )
 
 // Start starts a process with a program of the jar. It ends with this one: by its socket, and at once where the kernel has signals for that.

@@ -50,6 +50,12 @@ func portNames(o Options) []string {
 	if o.TimelineServer {
 		names = append(names, "timeline", "timeline-http")
 	}
+	if o.TimelineReader {
+		names = append(names, "timeline-reader")
+		for i := 1; i <= o.NodeManagers; i++ {
+			names = append(names, fmt.Sprintf("nodemanager%d-collector", i))
+		}
+	}
 	return names
 }
 
@@ -200,6 +206,9 @@ func (l *Lab) settings() map[string]string {
 			"yarn.timeline-service.leveldb-state-store.path":            in("timeline"),
 		})
 	}
+	if o.TimelineReader {
+		maps.Copy(s, readerSite(o, at("timeline-reader"), in("timeline2")))
+	}
 	if o.Cache > 0 {
 		s["dfs.datanode.max.locked.memory"] = strconv.FormatInt(o.Cache, 10)
 	}
@@ -345,6 +354,9 @@ func (l *Lab) nodeManagerArgs(i int) []string {
 		fmt.Sprintf("-Dyarn.nodemanager.webapp.https.address=localhost:%d", l.ports[fmt.Sprintf("nodemanager%d-http", i)]),
 		"-Dyarn.nodemanager.local-dirs=" + filepath.Join(dir, "local"),
 		"-Dyarn.nodemanager.log-dirs=" + filepath.Join(dir, "log"),
+	}
+	if p, ok := l.ports[fmt.Sprintf("nodemanager%d-collector", i)]; ok && l.options.Heddle == "" {
+		args = append(args, fmt.Sprintf("-Dyarn.nodemanager.collector-service.address=localhost:%d", p))
 	}
 	if i > 1 { // Heddle's keep their state below the lab's folder by their id, which is the host's name
 		args = append(args, fmt.Sprintf("-Dheddle.node.id=nm%d", i))

@@ -29,6 +29,8 @@ type Options struct {
 	HistoryServer   bool
 	// TimelineServer starts a stock timeline server of version 1.5, to which the daemons and clients of the lab are told to publish.
 	TimelineServer bool
+	// TimelineReader turns timeline version 2 on, with storage in files, and starts a stock reader of it.
+	TimelineReader bool
 	// NodeHost is the address by which NodeManagers name themselves; localhost by default. They call from 127.0.0.1 whatever it is.
 	NodeHost string
 	// ResourceManagers is 3 or more, or 2 with a witness, for a highly available group rm1, rm2, …, which only Heddle has. The names of their
@@ -201,6 +203,9 @@ func (l *Lab) startYARN(ctx context.Context) error {
 		if err := waitTimeline(ctx, l); err != nil {
 			return err
 		}
+	}
+	if err := startReader(ctx, l); err != nil {
+		return err
 	}
 	for i := 1; i <= l.options.ResourceManagers; i++ {
 		if err := l.launchHeddle(fmt.Sprintf("resourcemanager%d", i), "rm", "--id", fmt.Sprintf("rm%d", i)); err != nil {

@@ -62,6 +62,7 @@ type Options struct {
 	Labels     *nodelabels.Provider     // nil: the node says nothing of labels
 	Attributes *nodeattributes.Provider // nil: nor of attributes
 	ShortTasks ShortTasks               // nil: the node takes no probes
+	Collectors Collectors               // nil: there is no timeline version 2
 	Log        *logrus.Entry
 
 	// System is told the credentials that the ResourceManager has got for applications; nil: they don't matter.
@@ -114,6 +115,9 @@ func New(o Options) *Updater {
 	}
 	if o.Logs != nil {
 		f.add(&logs{LogReports: o.Logs})
+	}
+	if o.Collectors != nil {
+		f.add(&collectors{o.Collectors})
 	}
 	if o.System != nil {
 		f.add(&system{o.System, o.Log})

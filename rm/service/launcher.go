@@ -15,6 +15,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/service/certificates"
+	"heddle/yarn/flow"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -103,8 +104,11 @@ func (c *Launcher) launchContext(l *leader.Leader, launch *leader.Launch, extra 
 		spec = &pb.ContainerLaunchContext{}
 	}
 	app := launch.Container.ID.Attempt.App
-	spec.SetEnvironment(append(withoutEnv(spec.GetEnvironment(), webProxyBase, submitTime),
-		env(webProxyBase, "/proxy/"+app.String()), env(submitTime, strconv.FormatInt(launch.Submitted, 10))))
+	add := []string{webProxyBase, "/proxy/" + app.String(), submitTime, strconv.FormatInt(launch.Submitted, 10)}
+	if c.Collectors != nil {
+		add = append(add, flow.Of(app, launch.Context.GetApplicationName(), c.View.Tags(launch.Context), launch.Submitted).Variables()...)
+	}
+	spec.SetEnvironment(withEnv(spec.GetEnvironment(), add))
 	creds := &token.Credentials{}
 	if raw := spec.GetTokens(); len(raw) > 0 {
 		var err error
@@ -130,23 +134,22 @@ const (
 	submitTime   = "APP_SUBMIT_TIME_ENV"
 )
 
-func env(key, value string) *pb.StringStringMap {
-	m := &pb.StringStringMap{}
-	m.SetKey(key)
-	m.SetValue(value)
-	return m
-}
-
-func withoutEnv(list []*pb.StringStringMap, names ...string) []*pb.StringStringMap {
-	var out []*pb.StringStringMap
+// withEnv returns variables with others, of which names and values come in turn.
+func withEnv(list []*pb.StringStringMap, add []string) (out []*pb.StringStringMap) {
+	given := map[string]bool{}
+	for i := 0; i < len(add); i += 2 {
+		given[add[i]] = true
+	}
 	for _, m := range list {
-		keep := true
-		for _, n := range names {
-			keep = keep && m.GetKey() != n
-		}
-		if keep {
+		if !given[m.GetKey()] {
 			out = append(out, m)
 		}
+	}
+	for i := 0; i < len(add); i += 2 {
+		m := &pb.StringStringMap{}
+		m.SetKey(add[i])
+		m.SetValue(add[i+1])
+		out = append(out, m)
 	}
 	return out
 }

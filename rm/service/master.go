@@ -188,6 +188,7 @@ func (s *Service) allocateResponse(
 		resp.SetPreempt(m)
 	}
 	stages.Hint(resp, reply)
+	s.Collectors.Tell(id.Attempt.App, resp)
 	if reply.Suspended != nil {
 		p := s.parts()
 		suspended := &pb.SuspendedContainers{}

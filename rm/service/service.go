@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/queue"
 	"heddle/rm/service/identity"
+	"heddle/rm/timelineservice/collectors"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/records"
@@ -43,21 +44,22 @@ type Backend interface {
 
 // Config is what the services work with.
 type Config struct {
-	Backend   Backend
-	View      *view.Viewer
-	Types     records.ResourceTypes
-	Expiry    time.Duration            // of a container's token
-	Heartbeat time.Duration            // of NodeManagers
-	Resolve   func(host string) string // its IP address, for the service field of tokens; may be slow
-	Groups    func(user string) ([]string, error)
-	Refresh   func(Refreshable) error // rereads a part of the configuration
-	Access    *access.Checker
-	Door      *door.Door // nil: one without an audit log
-	Queues    *queue.Live
-	Hosts     hosts.Files
-	Handed    *delegation.Handed   // what nodes get for applications; nil: nothing
-	Names     identity.NameService // nil: the system's name service
-	Identity  identity.Names
+	Backend    Backend
+	View       *view.Viewer
+	Types      records.ResourceTypes
+	Expiry     time.Duration            // of a container's token
+	Heartbeat  time.Duration            // of NodeManagers
+	Resolve    func(host string) string // its IP address, for the service field of tokens; may be slow
+	Groups     func(user string) ([]string, error)
+	Refresh    func(Refreshable) error // rereads a part of the configuration
+	Access     *access.Checker
+	Door       *door.Door // nil: one without an audit log
+	Queues     *queue.Live
+	Hosts      hosts.Files
+	Handed     *delegation.Handed   // what nodes get for applications; nil: nothing
+	Collectors *collectors.Known    // of timeline version 2; nil: it is off
+	Names      identity.NameService // nil: the system's name service
+	Identity   identity.Names
 	// FilterByUser: lists contain only applications that the caller may see (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool
 	// ClientTokens hands out client-to-AM tokens, which Hadoop does on secure clusters only.

@@ -128,6 +128,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	handed, sequence := s.Handed.Beat(call.Node, req.GetTokenSequenceNo())
 	resp.SetSystemCredentialsForApps(handed)
 	resp.SetTokenSequenceNo(sequence)
+	s.Collectors.Beat(call.Node, req, resp)
 	return resp, nil
 }
 

@@ -30,16 +30,20 @@ type entity struct {
 	Events  []event             `json:"events"`
 	Filters map[string][]string `json:"primaryfilters"`
 	Info    info                `json:"otherinfo"`
+
+	app  records.ApplicationID // it is of
+	task bool                  // it is a container, and not of an ApplicationMaster
+	more info                  // for version 2: what it has there beside Info and the events'
 }
 
-func ofApp(id records.ApplicationID) entity { return entity{Type: appType, ID: id.String()} }
+func ofApp(id records.ApplicationID) entity { return entity{app: id, Type: appType, ID: id.String()} }
 
 func ofAttempt(id records.AttemptID) entity {
-	return entity{Type: attemptType, ID: id.String(), Filters: map[string][]string{"YARN_APPLICATION_ATTEMPT_PARENT": {id.App.String()}}}
+	return entity{app: id.App, Type: attemptType, ID: id.String(), Filters: map[string][]string{"YARN_APPLICATION_ATTEMPT_PARENT": {id.App.String()}}}
 }
 
 func ofContainer(id records.ContainerID) entity {
-	return entity{Type: containerType, ID: id.String(), Filters: map[string][]string{"YARN_CONTAINER_PARENT": {id.Attempt.String()}}}
+	return entity{app: id.Attempt.App, Type: containerType, ID: id.String(), Filters: map[string][]string{"YARN_CONTAINER_PARENT": {id.Attempt.String()}}}
 }
 
 // at returns the entity with an event.

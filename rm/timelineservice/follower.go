@@ -15,7 +15,7 @@ import (
 type Follower struct {
 	view     *view.Viewer
 	settings *Settings
-	tell     func([]entity)
+	tell     func([]entity, *ledger.State)
 }
 
 // Change holds a batch, and the containers that it may end.
@@ -73,12 +73,12 @@ func (f *Follower) After(c *Change, s *ledger.State) {
 	}
 	var ended []entity
 	for _, e := range c.ends {
-		if x := s.Container(e.container.ID); (x == nil || !x.Live()) && (f.settings.all || e.container.AM) {
+		if x := s.Container(e.container.ID); (x == nil || !x.Live()) && (f.settings.containers() || e.container.AM) {
 			ended = append(ended, finished(&e.container, e.exit, e.diagnostic, c.now))
 		}
 	}
 	if out = append(ended, out...); len(out) > 0 {
-		f.tell(out)
+		f.tell(out, s)
 	}
 }
 
@@ -156,7 +156,7 @@ func (f *Follower) again(now int64, s *ledger.State) (out []entity) {
 // life tells of a container's grant and, if it has ended, of its end.
 func (f *Follower) life(x *ledger.Container) []entity {
 	switch {
-	case !f.settings.all && !x.AM:
+	case !f.settings.containers() && !x.AM:
 		return nil
 	case x.Live():
 		return []entity{f.allocated(x)}
@@ -219,9 +219,11 @@ func state(id records.ApplicationID, at int64, name string) entity {
 func (f *Follower) registered(a *ledger.Application, t *ledger.Attempt) []entity {
 	about := info{"YARN_APPLICATION_ATTEMPT_HOST": t.Host, "YARN_APPLICATION_ATTEMPT_RPC_PORT": t.RPCPort}
 	f.addresses(about, a, t)
+	e := ofAttempt(t.ID)
+	e.more = f.places(a, t)
 	return []entity{
 		state(a.ID, t.RegisterTime, "RUNNING"),
-		ofAttempt(t.ID).at(t.RegisterTime, "YARN_APPLICATION_ATTEMPT_REGISTERED", about),
+		e.at(t.RegisterTime, "YARN_APPLICATION_ATTEMPT_REGISTERED", about),
 	}
 }
 
@@ -235,6 +237,19 @@ func (f *Follower) addresses(about info, a *ledger.Application, t *ledger.Attemp
 	if t.AMContainer.ID != 0 {
 		about["YARN_APPLICATION_ATTEMPT_MASTER_CONTAINER"] = t.AMContainer.String()
 	}
+}
+
+// places returns the addresses that version 2 has of an attempt.
+func (f *Follower) places(a *ledger.Application, t *ledger.Attempt) info {
+	url, original := f.view.TrackingURLs(a, t)
+	out := info{"YARN_APPLICATION_ATTEMPT_TRACKING_URL": url, "YARN_APPLICATION_ATTEMPT_ORIGINAL_TRACKING_URL": original}
+	if x := a.Containers.Get(t.AMContainer); x != nil && t.AMContainer.ID != 0 {
+		out["YARN_APPLICATION_ATTEMPT_MASTER_NODE_ID"] = x.Node.String()
+		if at := x.NodeHTTPAddress(); at != "" {
+			out["YARN_APPLICATION_ATTEMPT_MASTER_NODE_ADDRESS"] = at
+		}
+	}
+	return out
 }
 
 func (f *Follower) attemptEnded(a *ledger.Application, t *ledger.Attempt) entity {
@@ -252,6 +267,10 @@ func ended(a *ledger.Application) entity {
 		"YARN_APPLICATION_CPU": a.ResourceSeconds.VCores(), "YARN_APPLICATION_MEMORY": a.ResourceSeconds.MemoryMB(),
 		"YARN_APPLICATION_MEM_PREEMPT_METRIC": a.PreemptedSeconds.MemoryMB(), "YARN_APPLICATION_CPU_PREEMPT_METRIC": a.PreemptedSeconds.VCores(),
 	}
+	e.more = info{
+		"YARN_APPLICATION_RESOURCE_PREEMPTED_CPU": a.Preempted.VCores(), "YARN_APPLICATION_RESOURCE_PREEMPTED_MEMORY": a.Preempted.MemoryMB(),
+		"YARN_APPLICATION_NON_AM_CONTAINER_PREEMPTED": a.PreemptedContainers, "YARN_APPLICATION_AM_CONTAINER_PREEMPTED": a.PreemptedAMs,
+	}
 	about := info{
 		"YARN_APPLICATION_DIAGNOSTICS_INFO": a.Diagnostics, "YARN_APPLICATION_FINAL_STATUS": records.FinalStatusName(a.FinalStatus),
 		"YARN_APPLICATION_STATE": a.State.Public().String(),
@@ -264,7 +283,7 @@ func ended(a *ledger.Application) entity {
 
 func (f *Follower) granted(c *ledgerpb.ContainersAllocated, s *ledger.State) (out []entity) {
 	for _, g := range c.GetGrants() {
-		if !f.settings.all && !g.GetAm() {
+		if !f.settings.containers() && !g.GetAm() {
 			continue
 		}
 		if x := s.Container(records.ContainerID{Attempt: attemptID(c.GetAttempt()), ID: g.GetId()}); x != nil {
@@ -276,6 +295,7 @@ func (f *Follower) granted(c *ledgerpb.ContainersAllocated, s *ledger.State) (ou
 
 func (f *Follower) allocated(x *ledger.Container) entity {
 	e := ofContainer(x.ID)
+	e.task = !x.AM
 	e.Info = info{
 		"YARN_CONTAINER_ALLOCATED_MEMORY": x.Resource.MemoryMB(), "YARN_CONTAINER_ALLOCATED_VCORE": x.Resource.VCores(),
 		"YARN_CONTAINER_ALLOCATED_HOST": x.Node.Host, "YARN_CONTAINER_ALLOCATED_PORT": x.Node.Port,
@@ -293,6 +313,7 @@ func finished(x *ledger.Container, exit int32, diagnostics string, at int64) ent
 		exit, diagnostics = records.ExitAborted, "Container of a completed application"
 	}
 	e := ofContainer(x.ID)
+	e.task = !x.AM
 	e.Info = info{"YARN_CONTAINER_ALLOCATED_HOST": x.Node.Host, "YARN_CONTAINER_ALLOCATED_PORT": x.Node.Port}
 	return e.at(at, "YARN_CONTAINER_FINISHED", info{
 		"YARN_CONTAINER_DIAGNOSTICS_INFO": diagnostics, "YARN_CONTAINER_EXIT_STATUS": exit, "YARN_CONTAINER_STATE": "COMPLETE",

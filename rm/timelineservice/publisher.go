@@ -1,19 +1,14 @@
 package timelineservice
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/ledger"
+	"heddle/rm/timelineservice/writer"
 	"heddle/rm/view"
 	"heddle/yarn/kerberos/negotiate"
 )
@@ -22,7 +17,6 @@ import (
 const (
 	maxWaiting = 64 << 20 // bytes of entities; what comes beyond is left out
 	maxCall    = 1 << 20  // bytes
-	maxAnswer  = 1 << 20  // bytes
 )
 
 // Pauses before a call that failed is repeated: the first, and the longest. A call that the server fails to process is repeated maxTries times.
@@ -35,16 +29,67 @@ const (
 // lastCall is how long what waits may take to be sent when the ResourceManager ends.
 const lastCall = 2 * time.Second
 
-// Publisher sends entities to a timeline server, in order. It is safe for concurrent use.
-type Publisher struct {
+// Publishers publish to the versions of the timeline service that are on. They are safe for concurrent use.
+type Publishers struct {
 	settings *Settings
-	client   *http.Client
-	post     string
-	log      *logrus.Entry
-	wake     chan struct{} // has room for one
-	most     int           // bytes that may wait
-	quit     chan struct{} // closed by Close
-	ended    chan struct{}
+	v1, v2   *Publisher // nil: that version is off
+	server   *server    // of version 1
+}
+
+// Start starts publishers. A server of version 1 is called as a user, or with the tickets of an account; version 2 is written by a JVM of this host's.
+func Start(s *Settings, user string, tickets func() (negotiate.Tickets, error), v2 func() (writer.Config, error), v *view.Viewer, log *logrus.Entry) *Publishers {
+	all := &Publishers{settings: s}
+	if s.v1 {
+		all.server = &server{log: log.WithField("timeline server", s.endpoint)}
+		all.server.client, all.server.post = s.client(user, tickets)
+		all.v1 = &Publisher{encode: s.first, send: all.server.send, end: all.server.client.CloseIdleConnections, log: all.server.log}
+		all.v1.start()
+	}
+	if s.v2 {
+		cfg, err := v2()
+		if err != nil {
+			log.WithError(err).Warn("nothing is published to timeline version 2")
+			return all
+		}
+		all.v2 = second(s, v, writer.New(cfg), log)
+		all.v2.start()
+	}
+	return all
+}
+
+// Follower returns what makes entities of a ledger's batches, and has them published.
+func (all *Publishers) Follower(v *view.Viewer) *Follower {
+	return &Follower{v, all.settings, func(entities []entity, s *ledger.State) {
+		for _, p := range []*Publisher{all.v1, all.v2} {
+			if p != nil {
+				p.add(entities, s)
+			}
+		}
+	}}
+}
+
+// Close has publishers send what waits, for two seconds at most, and ends them.
+func (all *Publishers) Close() {
+	for _, p := range []*Publisher{all.v1, all.v2} {
+		if p != nil {
+			p.Close()
+		}
+	}
+}
+
+// Publisher sends entities to a timeline service, in order. It is safe for concurrent use.
+type Publisher struct {
+	// encode returns an entity as send takes it; nil: the service has no such.
+	encode func(entity, *ledger.State) ([]byte, error)
+	// send sends some, and returns how many of them don't need to be sent again.
+	send func(ctx context.Context, batch [][]byte) (sent int, err error)
+	end  func() // releases what send has used
+
+	log   *logrus.Entry
+	wake  chan struct{} // has room for one
+	most  int           // bytes that may wait
+	quit  chan struct{} // closed by Close
+	ended chan struct{}
 
 	mu      sync.Mutex
 	waiting [][]byte
@@ -53,27 +98,24 @@ type Publisher struct {
 	stopped bool
 }
 
-// Start starts a publisher that calls the server as a user, or with the tickets of an account.
-func Start(s *Settings, user string, tickets func() (negotiate.Tickets, error), log *logrus.Entry) *Publisher {
-	p := &Publisher{settings: s, most: maxWaiting, log: log.WithField("timeline server", s.endpoint), wake: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
-	p.client, p.post = s.client(user, tickets)
+// start starts a publisher of which all but the functions is set.
+func (p *Publisher) start() {
+	p.most, p.wake, p.quit, p.ended = maxWaiting, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go p.run()
-	return p
 }
 
-// Follower returns what makes entities of a ledger's batches, and has them published.
-func (p *Publisher) Follower(v *view.Viewer) *Follower { return &Follower{v, p.settings, p.add} }
-
 // add has entities sent. It never waits.
-func (p *Publisher) add(entities []entity) {
+func (p *Publisher) add(entities []entity, s *ledger.State) {
 	encoded := make([][]byte, 0, len(entities))
 	for _, e := range entities {
-		b, err := e.encode()
+		b, err := p.encode(e, s)
 		if err != nil {
 			p.log.WithError(err).Errorf("%s can't be published", e.ID)
 			continue
 		}
-		encoded = append(encoded, b)
+		if b != nil {
+			encoded = append(encoded, b)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +160,7 @@ func (p *Publisher) Close() {
 		close(p.quit)
 	}
 	<-p.ended
-	p.client.CloseIdleConnections()
+	p.end()
 }
 
 // run sends entities until Close.
@@ -159,13 +201,15 @@ func (p *Publisher) deliver(ctx context.Context, batch [][]byte) bool {
 	away := false
 	pause := firstPause
 	for try := 1; ; try++ {
-		err := p.send(ctx, batch)
-		var refused *refusedError
-		switch {
+		sent, err := p.send(ctx, batch)
+		if batch = batch[sent:]; sent > 0 {
+			try = 1
+		}
+		switch tryAgain, refused := refusal(err); {
 		case err == nil:
 			p.back(away)
 			return true
-		case errors.As(err, &refused) && (!refused.again() || try == maxTries):
+		case refused && (!tryAgain || try == maxTries):
 			p.log.WithError(err).Errorf("the timeline server refuses %d entities, which are left out", len(batch))
 			return true
 		case ctx.Err() != nil:
@@ -197,58 +241,4 @@ func (p *Publisher) back(away bool) {
 	case away:
 		p.log.Info("the timeline server answers again; nothing was left out")
 	}
-}
-
-// refusedError is an answer that isn't a success.
-type refusedError struct {
-	status int
-	text   string
-}
-
-func (e *refusedError) Error() string {
-	return fmt.Sprintf("it answers %d (%s): %s", e.status, http.StatusText(e.status), e.text)
-}
-
-// again reports whether the same call may succeed later.
-func (e *refusedError) again() bool { return e.status >= 500 || e.status == http.StatusTooManyRequests }
-
-// send makes one call.
-func (p *Publisher) send(ctx context.Context, batch [][]byte) error {
-	body := append(append([]byte(`{"entities":[`), bytes.Join(batch, []byte{','})...), `]}`...)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.post, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	resp, err := p.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return &refusedError{resp.StatusCode, strings.ToValidUTF8(string(answer[:min(len(answer), 500)]), "")}
-	}
-	if first, n := refusals(answer); n > 0 {
-		p.log.Warnf("the timeline server has not stored %d of %d entities, such as %s", n, len(batch), first)
-	}
-	return nil
-}
-
-// refusals returns how many entities the server has not stored by its answer (Hadoop: TimelinePutResponse), and the first one with the error's number.
-func refusals(answer []byte) (first string, n int) {
-	var a struct {
-		Errors []struct {
-			Entity    string
-			ErrorCode int
-		}
-	}
-	if json.Unmarshal(answer, &a) != nil || len(a.Errors) == 0 {
-		return "", 0
-	}
-	return fmt.Sprintf("%.100q (error %d)", a.Errors[0].Entity, a.Errors[0].ErrorCode), len(a.Errors)
 }

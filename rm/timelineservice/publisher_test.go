@@ -25,15 +25,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
-// server keeps what is posted to it.
-type server struct {
+// fakeServer keeps what is posted to it.
+type fakeServer struct {
 	mu     sync.Mutex
 	ids    []string
 	calls  int
 	answer func(call int, w http.ResponseWriter) bool // false: the entities are stored
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"errors":[]}`))
 }
 
-func (s *server) stored() []string {
+func (s *fakeServer) stored() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ids
@@ -80,6 +80,12 @@ func (l *lines) String() string {
 // publisher returns one that publishes to an address, and its log.
 func publisher(t *testing.T, address string) (*Publisher, *lines) {
 	t.Helper()
+	all, l := publishers(t, address)
+	return all.v1, l
+}
+
+func publishers(t *testing.T, address string) (*Publishers, *lines) {
+	t.Helper()
 	s, err := Of(with(t, "yarn.timeline-service.webapp.address="+address))
 	if err != nil || s == nil {
 		t.Fatal(s, err)
@@ -87,7 +93,7 @@ func publisher(t *testing.T, address string) (*Publisher, *lines) {
 	l := &lines{}
 	log := logrus.New()
 	log.SetOutput(l)
-	p := Start(s, "yarn", func() (negotiate.Tickets, error) { return nil, fmt.Errorf("no tickets") }, logrus.NewEntry(log))
+	p := Start(s, "yarn", func() (negotiate.Tickets, error) { return nil, fmt.Errorf("no tickets") }, nil, nil, logrus.NewEntry(log))
 	t.Cleanup(p.Close)
 	return p, l
 }
@@ -113,7 +119,7 @@ func some(from, to int) (out []entity) {
 	return out
 }
 
-func (s *server) mustHave(t *testing.T, n int) {
+func (s *fakeServer) mustHave(t *testing.T, n int) {
 	t.Helper()
 	await.Until(t, "the entities are there", func() bool { return len(s.stored()) >= n })
 	for i, id := range s.stored() {
@@ -128,12 +134,12 @@ func (s *server) mustHave(t *testing.T, n int) {
 
 // Entities come in order, many in one call.
 func TestOrder(t *testing.T) {
-	s := &server{}
+	s := &fakeServer{}
 	web := httptest.NewServer(s)
 	defer web.Close()
 	p, log := publisher(t, web.Listener.Addr().String())
 	for i := range 1000 {
-		p.add(some(i*10, i*10+10))
+		p.add(some(i*10, i*10+10), nil)
 	}
 	s.mustHave(t, 10000)
 	if s.calls > 1000 || log.String() != "" {
@@ -151,17 +157,17 @@ func TestServerThatIsAway(t *testing.T) {
 	l.Close()
 	p, log := publisher(t, address)
 	p.most = 20000
-	p.add(some(0, 3))
+	p.add(some(0, 3), nil)
 	await.Until(t, "it is said", func() bool { return strings.Contains(log.String(), "can't be reached") })
 	big := entity{Type: appType, ID: "3", Info: info{"x": strings.Repeat("x", 10000)}}
-	p.add([]entity{big})
+	p.add([]entity{big}, nil)
 	for range 100 {
-		p.add([]entity{big}) // too many
+		p.add([]entity{big}, nil) // too many
 	}
 	if p.bytes > p.most {
 		t.Errorf("%d bytes wait", p.bytes)
 	}
-	s := &server{}
+	s := &fakeServer{}
 	if l, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +183,7 @@ func TestServerThatIsAway(t *testing.T) {
 
 // A refused call is not repeated, a failed one is. Either way what follows gets through.
 func TestRefusals(t *testing.T) {
-	s := &server{answer: func(call int, w http.ResponseWriter) bool {
+	s := &fakeServer{answer: func(call int, w http.ResponseWriter) bool {
 		switch call {
 		case 1:
 			http.Error(w, "you may not", http.StatusForbidden)
@@ -193,11 +199,11 @@ func TestRefusals(t *testing.T) {
 	web := httptest.NewServer(s)
 	defer web.Close()
 	p, log := publisher(t, web.Listener.Addr().String())
-	p.add([]entity{{ID: "refused"}})
+	p.add([]entity{{ID: "refused"}}, nil)
 	await.Until(t, "it is refused", func() bool { return strings.Contains(log.String(), "you may not") })
-	p.add(some(0, 1))
+	p.add(some(0, 1), nil)
 	s.mustHave(t, 1)
-	p.add([]entity{{ID: "bad"}})
+	p.add([]entity{{ID: "bad"}}, nil)
 	await.Until(t, "it is said", func() bool { return strings.Contains(log.String(), "has not stored 1 of 1 entities") })
 	if strings.Contains(log.String(), "\x1b") {
 		t.Errorf("the server writes to the terminal: %q", log)
@@ -206,15 +212,15 @@ func TestRefusals(t *testing.T) {
 
 // A ResourceManager that ends sends what waits, and doesn't wait for a server that doesn't answer.
 func TestClose(t *testing.T) {
-	s := &server{}
+	s := &fakeServer{}
 	web := httptest.NewServer(s)
 	defer web.Close()
 	p, _ := publisher(t, web.Listener.Addr().String())
-	p.add(some(0, 20000))
+	p.add(some(0, 20000), nil)
 	p.Close()
 	s.mustHave(t, 20000)
 	p.Close()
-	p.add(some(0, 1)) // it does no harm
+	p.add(some(0, 1), nil) // it does no harm
 
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -222,7 +228,7 @@ func TestClose(t *testing.T) {
 	}
 	defer silent.Close()
 	p, _ = publisher(t, silent.Addr().String())
-	p.add(some(0, 1))
+	p.add(some(0, 1), nil)
 	await.Until(t, "it is under way", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.waiting == nil })
 	p.Close()
 }
@@ -241,7 +247,7 @@ func TestTokens(t *testing.T) {
 			http.Error(w, "token can't be found", http.StatusForbidden)
 		}
 	}))
-	p, _ := publisher(t, web.Listener.Addr().String())
+	p, _ := publishers(t, web.Listener.Addr().String())
 	until, err := p.RenewToken(t.Context(), tok)
 	if err != nil || until.UnixMilli() != 1700000000000 || !p.Renews(tok) || p.Renews(token.Token{Kind: token.KindHDFS}) {
 		t.Error(until, err)
@@ -273,11 +279,12 @@ func TestSettings(t *testing.T) {
 		{"yarn.timeline-service.enabled=false", false, ""},
 		{"yarn.system-metrics-publisher.enabled=false", false, ""},
 		{"yarn.timeline-service.version=1.5", true, ":8188/ws/v1/timeline/"},
-		{"yarn.timeline-service.version=2.0f", false, ""},
+		{"yarn.timeline-service.version=2.0f", true, ""},
+		{"yarn.timeline-service.version=3.0f", false, ""},
 		{"yarn.timeline-service.versions=1.5,2.0", true, ":8188/ws/v1/timeline/"},
 	} {
 		cfg := with(t, strings.Fields(c.settings)...)
-		if got, want := len(Problems(cfg)) > 0, strings.HasSuffix(c.settings, "=2.0f"); got != want {
+		if got, want := len(Problems(cfg)) > 0, strings.HasSuffix(c.settings, "=2.0f") || strings.HasSuffix(c.settings, "2.0") || strings.HasSuffix(c.settings, "=3.0f"); got != want {
 			t.Errorf("%s: %v", c.settings, Problems(cfg))
 		}
 		s, err := Of(cfg)

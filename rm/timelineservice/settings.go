@@ -5,79 +5,79 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"heddle/conf"
 	"heddle/conf/ssl"
+	"heddle/conf/timeline"
+	"heddle/rm/timelineservice/writer"
 	"heddle/yarn/kerberos/negotiate"
 )
 
-// Keys of the timeline service.
 const (
-	prefix     = "yarn.timeline-service."
-	enabledKey = prefix + "enabled"
+	prefix     = timeline.Prefix
+	enabledKey = timeline.EnabledKey
 )
 
 // Settings say to which server a ResourceManager publishes, and what.
 type Settings struct {
-	endpoint string // it takes entities
+	v1, v2   bool
+	endpoint string // of the server of version 1, which takes entities
 	pages    string // the server's pages of applications, without the id; "": it has none
 	all      bool   // publish the containers of tasks, too, and not only those of ApplicationMasters
+	granted  bool   // publish containers to version 2, too, to which nodes publish them
 	secure   bool   // the server asks for tickets
 	trust    *ssl.Trust
 }
 
 // Of reads the settings; nil if nothing is published.
 func Of(c *conf.Config) (*Settings, error) {
-	if !c.Bool(enabledKey) || !c.Bool("yarn.system-metrics-publisher.enabled") || !speaksV1(c) {
+	v1, v2 := timeline.Versions(c)
+	if !c.Bool("yarn.system-metrics-publisher.enabled") || !v1 && !v2 {
 		return nil, nil
 	}
+	s := &Settings{v1: v1, v2: v2, granted: c.Bool("yarn.rm.system-metrics-publisher.emit-container-events")}
+	if !v1 {
+		return s, nil
+	}
+	return s, s.server(c)
+}
+
+// server reads where the server of version 1 is.
+func (s *Settings) server(c *conf.Config) (err error) {
 	key := conf.WebKey(c, prefix)
 	a := c.Address(key)
 	if a.Host == "" {
-		return nil, conf.ErrorAt(c, key, fmt.Errorf("it names no timeline server: set it to its host and port, or %s to false", enabledKey))
+		return conf.ErrorAt(c, key, fmt.Errorf("it names no timeline server: set it to its host and port, or %s to false", enabledKey))
 	}
 	const tasksKey = prefix + "generic-application-history.save-non-am-container-meta-info"
-	s := &Settings{
-		all:    !c.IsSet(tasksKey) || c.Bool(tasksKey),
-		secure: c.Text("hadoop.security.authentication") == "kerberos",
-	}
+	s.all = !c.IsSet(tasksKey) || c.Bool(tasksKey)
+	s.secure = c.Text("hadoop.security.authentication") == "kerberos"
 	base := ssl.Scheme(c) + "://" + c.Connectable(a).String()
 	s.endpoint = base + "/ws/v1/timeline/"
 	if c.Bool(prefix + "generic-application-history.enabled") {
 		s.pages = base + "/applicationhistory/app/"
 	}
-	var err error
-	if s.trust, err = ssl.Client(c); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.trust, err = ssl.Client(c)
+	return err
 }
 
-// Problems says if a configuration names timeline servers to which nothing is published.
+// Problems says what keeps a ResourceManager from publishing to the timeline service that a configuration names.
 func Problems(c *conf.Config) []conf.Problem {
-	if !c.Bool(enabledKey) || speaksV1(c) {
-		return nil
+	warn := func(err error) []conf.Problem { return []conf.Problem{conf.AtKey(c, conf.Warning, enabledKey, err)} }
+	switch v1, v2 := timeline.Versions(c); {
+	case v2:
+		if _, err := writer.Of(c, "", nil); err != nil {
+			return warn(fmt.Errorf("the ResourceManager doesn't publish to timeline version 2: %w", err))
+		}
+	case c.Bool(enabledKey) && !v1:
+		return warn(errors.New("the timeline service has the versions 1.0, 1.5 and 2.0; applications run without one of another version"))
 	}
-	return []conf.Problem{conf.AtKey(c, conf.Warning, enabledKey, errors.New("the ResourceManager publishes to timeline servers of version 1.0 and 1.5 only; "+
-		"applications run without one of another version"))}
+	return nil
 }
 
-// speaksV1 reports whether the configuration names a timeline server of version 1 or 1.5.
-func speaksV1(c *conf.Config) bool {
-	versions := c.Strings(prefix + "versions")
-	if len(versions) == 0 {
-		versions = []string{c.Text(prefix + "version")}
-	}
-	for _, v := range versions {
-		if n, err := strconv.ParseFloat(strings.TrimRight(v, "fFdD"), 32); err == nil && n >= 1 && n < 2 {
-			return true
-		}
-	}
-	return false
-}
+// containers reports whether containers of tasks are published.
+func (s *Settings) containers() bool { return s.v1 && s.all || s.v2 && s.granted }
 
 // callLimit is how long the server may take for a call.
 const callLimit = 30 * time.Second

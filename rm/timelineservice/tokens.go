@@ -14,13 +14,15 @@ import (
 	"heddle/yarn/token"
 )
 
-// Renews reports whether the publisher's server issues tokens of a token's kind (Hadoop: TimelineDelegationTokenIdentifier.Renewer).
-func (p *Publisher) Renews(t token.Token) bool { return t.Kind == token.KindTimeline }
+// Renews reports whether the server of version 1 issues tokens of a token's kind (Hadoop: TimelineDelegationTokenIdentifier.Renewer).
+func (all *Publishers) Renews(t token.Token) bool {
+	return all.server != nil && t.Kind == token.KindTimeline
+}
 
 // RenewToken renews a token that the timeline server has issued to a client, and returns until when it is good. The token's own address is not followed: users
 // write it. A refusal is an *ipc.RemoteError.
-func (p *Publisher) RenewToken(ctx context.Context, t token.Token) (time.Time, error) {
-	body, err := p.about(ctx, "RENEWDELEGATIONTOKEN", t)
+func (all *Publishers) RenewToken(ctx context.Context, t token.Token) (time.Time, error) {
+	body, err := all.server.about(ctx, "RENEWDELEGATIONTOKEN", t)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("renew a token of the timeline server: %w", err)
 	}
@@ -28,8 +30,8 @@ func (p *Publisher) RenewToken(ctx context.Context, t token.Token) (time.Time, e
 }
 
 // CancelToken cancels such a token.
-func (p *Publisher) CancelToken(ctx context.Context, t token.Token) error {
-	if _, err := p.about(ctx, "CANCELDELEGATIONTOKEN", t); err != nil {
+func (all *Publishers) CancelToken(ctx context.Context, t token.Token) error {
+	if _, err := all.server.about(ctx, "CANCELDELEGATIONTOKEN", t); err != nil {
 		return fmt.Errorf("cancel a token of the timeline server: %w", err)
 	}
 	return nil
@@ -45,7 +47,7 @@ func expiry(answer []byte) (time.Time, error) {
 }
 
 // about asks the server to do something with a token.
-func (p *Publisher) about(ctx context.Context, op string, t token.Token) ([]byte, error) {
+func (p *server) about(ctx context.Context, op string, t token.Token) ([]byte, error) {
 	at, err := url.Parse(p.post)
 	if err != nil {
 		return nil, err

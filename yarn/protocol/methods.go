@@ -111,6 +111,12 @@ var (
 	LocalizerHeartbeat = repeatable[pb.LocalizerStatus, pb.LocalizerHeartbeatResponse](Localization, "heartbeat")
 )
 
+// Calls of a collector of timeline version 2 to its NodeManager (port 8048).
+var (
+	ReportNewCollectorInfo      = repeatable[pb.ReportNewCollectorInfoRequest, pb.ReportNewCollectorInfoResponse](CollectorNodemanager, "reportNewCollectorInfo")
+	GetTimelineCollectorContext = repeatable[pb.GetTimelineCollectorContextRequest, pb.GetTimelineCollectorContextResponse](CollectorNodemanager, "getTimelineCollectorContext")
+)
+
 // Calls of HDFS clients to the NameNode about names, attributes and places of files. Hadoop marks rename2 and delete
 // @AtMostOnce. It recognizes a repeated call by the call id of the first one, and ipc.Client gives every try a new id.
 var (

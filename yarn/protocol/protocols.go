@@ -15,6 +15,9 @@ var (
 	Localization = ipc.Protocol{
 		Name: "org.apache.hadoop.yarn.server.nodemanager.api.LocalizationProtocolPB", Version: 1,
 	}
+	CollectorNodemanager = ipc.Protocol{
+		Name: "org.apache.hadoop.yarn.server.api.CollectorNodemanagerProtocolPB", Version: 1,
+	}
 	HDFSClient = ipc.Protocol{Name: "org.apache.hadoop.hdfs.protocol.ClientProtocol", Version: 1}
 	MetaInfo   = ipc.Protocol{Name: "org.apache.hadoop.ipc.ProtocolMetaInfoPB", Version: 1}
 

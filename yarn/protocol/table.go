@@ -84,6 +84,7 @@ func All() []Descriptor {
 		TransitionToObserver.Descriptor(),
 		GetServiceStatus.Descriptor(),
 		LocalizerHeartbeat.Descriptor(),
+		ReportNewCollectorInfo.Descriptor(), GetTimelineCollectorContext.Descriptor(),
 		GetBlockLocations.Descriptor(), GetFileInfo.Descriptor(), GetListing.Descriptor(), Mkdirs.Descriptor(),
 		Rename2.Descriptor(), Delete.Descriptor(), SetPermission.Descriptor(), SetOwner.Descriptor(), SetTimes.Descriptor(),
 		AddCacheDirective.Descriptor(), ModifyCacheDirective.Descriptor(), RemoveCacheDirective.Descriptor(), ListCacheDirectives.Descriptor(),

@@ -1,0 +1,157 @@
+package heddle.javahost;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import org.apache.hadoop.security.SecurityUtil;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.timelineservice.TimelineEntities;
+import org.apache.hadoop.yarn.api.records.timelineservice.TimelineEntity;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.timelineservice.collector.AppLevelTimelineCollector;
+import org.apache.hadoop.yarn.server.timelineservice.collector.TimelineCollector;
+import org.apache.hadoop.yarn.server.timelineservice.collector.TimelineCollectorContext;
+import org.apache.hadoop.yarn.server.timelineservice.collector.TimelineCollectorManager;
+import org.apache.hadoop.yarn.webapp.YarnJacksonJaxbJsonProvider;
+
+/**
+ * Writes entities of timeline version 2 for a ResourceManager that isn't Java, by Hadoop's collectors and whichever TimelineWriter the configuration names.
+ * Descriptor 0 is a socket to that ResourceManager (see Wire). Requests are executed one after the other. The process ends when the socket does.
+ */
+public final class Collectors extends TimelineCollectorManager {
+  static final int HELLO = 1;
+  static final int PUT = 2;
+  static final int QUIT = 3;
+
+  private final ObjectMapper json = new ObjectMapper();
+  private Put current; // for doPostPut: one thread serves
+
+  private Collectors() {
+    super(Collectors.class.getName());
+    YarnJacksonJaxbJsonProvider.configObjectMapper(json);
+  }
+
+  public static void main(String[] args) {
+    System.setIn(new ByteArrayInputStream(new byte[0])); // the socket is ours alone
+    int status = 1;
+    try {
+      new Collectors().serve();
+      status = 0;
+    } catch (Throwable lost) {
+      lost.printStackTrace();
+    }
+    Runtime.getRuntime().halt(status);
+  }
+
+  private void serve() throws Exception {
+    DataInputStream in = new DataInputStream(new FileInputStream(FileDescriptor.in));
+    OutputStream out = new FileOutputStream(FileDescriptor.in); // a socket is read and written by the same descriptor
+    while (true) {
+      byte[] body;
+      try {
+        body = Wire.read(in);
+      } catch (EOFException gone) {
+        return;
+      }
+      Wire.Reader request = new Wire.Reader(body);
+      int id = request.integer();
+      int op = request.octet();
+      Wire.Writer reply = Wire.ok(id);
+      try {
+        handle(op, request);
+      } catch (OutOfMemoryError dying) {
+        throw dying;
+      } catch (Throwable failed) {
+        reply = Wire.failed(id, failed);
+      }
+      Wire.write(out, reply);
+      if (op == QUIT) {
+        return;
+      }
+    }
+  }
+
+  private void handle(int op, Wire.Reader r) throws Exception {
+    switch (op) {
+      case HELLO:
+        hello(r);
+        return;
+      case PUT:
+        put(new Put(r));
+        return;
+      case QUIT:
+        stop();
+        return;
+      default:
+        throw new IOException("operation " + op + " is unknown");
+    }
+  }
+
+  /** Reads the configuration, logs in where the cluster has Kerberos, and opens the storage. */
+  private void hello(Wire.Reader r) throws IOException {
+    YarnConfiguration conf = new YarnConfiguration();
+    String[] set = r.texts();
+    for (int i = 0; i + 1 < set.length; i += 2) {
+      conf.set(set[i], set[i + 1]);
+    }
+    String host = r.text();
+    UserGroupInformation.setConfiguration(conf);
+    if (UserGroupInformation.isSecurityEnabled()) {
+      SecurityUtil.login(conf, YarnConfiguration.RM_KEYTAB, YarnConfiguration.RM_PRINCIPAL, host);
+    }
+    init(conf);
+    start();
+  }
+
+  /** An entity, with what the collector of its application has to know. */
+  private static final class Put {
+    final ApplicationId app;
+    final String user;
+    final String flow;
+    final String version;
+    final long run;
+    final boolean last; // of the application
+    final byte[] entity;
+
+    Put(Wire.Reader r) {
+      long timestamp = r.number();
+      app = ApplicationId.newInstance(timestamp, r.integer());
+      user = r.text();
+      flow = r.text();
+      version = r.text();
+      run = r.number();
+      last = r.octet() == 1;
+      entity = r.bytes();
+    }
+  }
+
+  private void put(Put p) throws IOException {
+    TimelineEntities entities = new TimelineEntities();
+    entities.addEntity(json.readValue(p.entity, TimelineEntity.class));
+    TimelineCollector collector = get(p.app);
+    if (collector == null) {
+      current = p;
+      collector = putIfAbsent(p.app, new AppLevelTimelineCollector(p.app, p.user));
+    }
+    collector.putEntities(entities, UserGroupInformation.getCurrentUser());
+    if (p.last) {
+      remove(p.app);
+    }
+  }
+
+  @Override
+  protected void doPostPut(ApplicationId app, TimelineCollector collector) {
+    TimelineCollectorContext context = collector.getTimelineEntityContext();
+    context.setUserId(current.user);
+    context.setFlowName(current.flow);
+    context.setFlowVersion(current.version);
+    context.setFlowRunId(current.run);
+  }
+}

@@ -1,0 +1,85 @@
+package collector
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"heddle/nm/allocation"
+	"heddle/nm/monitor"
+	"heddle/yarn/records"
+)
+
+// Entity is news of a container (Hadoop: timelineservice.TimelineEntity, NMTimelinePublisher).
+type Entity struct {
+	Type    string         `json:"type"`
+	ID      string         `json:"id"`
+	Created int64          `json:"createdtime,omitempty"` // ms since 1970
+	Prefix  int64          `json:"idprefix"`              // by which containers of an application are in order
+	Info    map[string]any `json:"info"`
+	Metrics []Metric       `json:"metrics"`
+	Events  []Event        `json:"events"`
+}
+
+// Event is something that has happened to a container.
+type Event struct {
+	ID   string         `json:"id"`
+	At   int64          `json:"timestamp"` // ms since 1970
+	Info map[string]any `json:"info"`
+}
+
+// Metric holds a figure of a container: its memory or processor time.
+type Metric struct {
+	Type        string          `json:"type"`
+	ID          string          `json:"id"`
+	Aggregation string          `json:"aggregationOp"`
+	Values      map[int64]int64 `json:"values"` // by ms since 1970
+}
+
+// of returns an entity without news.
+func of(id records.ContainerID) Entity {
+	return Entity{
+		Type: "YARN_CONTAINER", ID: id.String(), Prefix: math.MaxInt64 - id.ID, Metrics: []Metric{}, Events: []Event{},
+		Info: map[string]any{"SYSTEM_INFO_PARENT_ENTITY": map[string]any{"type": "YARN_APPLICATION_ATTEMPT", "id": id.Attempt.String()}},
+	}
+}
+
+func (e Entity) happened(what string, at time.Time) Entity {
+	e.Events = append(e.Events, Event{what, at.UnixMilli(), map[string]any{}})
+	return e
+}
+
+// created tells of a container that a node has accepted. web is the address of the node's pages.
+func created(g allocation.Grant, node records.NodeID, web string, at time.Time) Entity {
+	e := of(g.ID).happened("YARN_CONTAINER_CREATED", at)
+	e.Created = at.UnixMilli()
+	const allocated = "YARN_CONTAINER_ALLOCATED_"
+	e.Info[allocated+"MEMORY"], e.Info[allocated+"VCORE"] = g.Resource.MemoryMB(), g.Resource.VCores()
+	e.Info[allocated+"HOST"], e.Info[allocated+"PORT"] = node.Host, node.Port
+	e.Info[allocated+"PRIORITY"], e.Info[allocated+"HOST_HTTP_ADDRESS"] = strconv.Itoa(int(g.Priority)), web
+	return e
+}
+
+// killed tells of a container that was killed, and why.
+func killed(id records.ContainerID, exit int, diagnostics string, at time.Time) Entity {
+	e := of(id).happened("YARN_CONTAINER_KILLED", at)
+	e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"], e.Info["YARN_CONTAINER_EXIT_STATUS"] = diagnostics, exit
+	return e
+}
+
+// finished tells of a container's end.
+func finished(id records.ContainerID, exit int, diagnostics string, at time.Time) Entity {
+	e := of(id).happened("YARN_CONTAINER_FINISHED", at)
+	e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"], e.Info["YARN_CONTAINER_EXIT_STATUS"] = diagnostics, exit
+	e.Info["YARN_CONTAINER_STATE"], e.Info["YARN_CONTAINER_FINISHED_TIME"] = "COMPLETE", at.UnixMilli()
+	return e
+}
+
+// used tells what a container uses: memory in bytes, and hundredths of a core.
+func used(id records.ContainerID, u monitor.Usage) Entity {
+	e, at := of(id), u.At.UnixMilli()
+	for name, value := range map[string]int64{"MEMORY": u.Physical, "CPU": int64(math.Round(100 * u.CPU))} {
+		e.Metrics = append(e.Metrics, Metric{"SINGLE_VALUE", name, "SUM", map[int64]int64{at: value}})
+	}
+	return e
+}

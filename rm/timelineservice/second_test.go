@@ -1,0 +1,126 @@
+package timelineservice
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/hdfsadapter/jvm"
+	"heddle/integration/jvmtest"
+	"heddle/internal/await"
+	"heddle/rm/ledger"
+	"heddle/rm/timelineservice/writer"
+	"heddle/rm/view"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// stored returns the settings of a publisher to version 2 whose storage is files below a folder.
+func stored(t *testing.T, folder string, l *lines) writer.Config {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(l)
+	return writer.Config{
+		Properties: []string{
+			"yarn.timeline-service.enabled", "true", "yarn.timeline-service.versions", "2.0f", "yarn.timeline-service.fs-writer.root-dir", "file://" + folder,
+			"yarn.timeline-service.writer.class", "org.apache.hadoop.yarn.server.timelineservice.storage.FileSystemTimelineWriterImpl",
+		},
+		JVM: func() (jvm.Config, error) {
+			return jvm.Config{
+				Java: jvmtest.Java(t), JavaVersion: 17, JavaOptions: jvmtest.Options, HeapMB: 128, ClassPath: filepath.Join(jvmtest.Hadoop(t), "*"), Env: os.Environ(),
+				Confine: func(int) error { return nil }, Sweep: func() {}, Log: logrus.NewEntry(log),
+			}, nil
+		},
+	}
+}
+
+// Entities of version 2 are written by Hadoop's collector where its readers look for them: also after a kill -9 of the JVM.
+func TestVersion2IsStored(t *testing.T) {
+	folder, said := t.TempDir(), &lines{}
+	w := writer.New(stored(t, folder, said))
+	id := records.ApplicationID{ClusterTimestamp: 1700000000000, ID: 7}
+	ctx := &pb.ApplicationSubmissionContext{}
+	ctx.SetApplicationName("nightly")
+	ctx.SetApplicationTags([]string{"timeline_flow_version_tag:3"})
+	s := ledger.New()
+	s.Apps[id] = &ledger.Application{ID: id, User: "alice", Context: ctx, SubmitTime: 5}
+	p := second(&Settings{v2: true}, &view.Viewer{}, w, logrus.NewEntry(logrus.New()))
+	p.start()
+	t.Cleanup(p.Close)
+	has := func(what string) bool {
+		b, _ := os.ReadFile(filepath.Join(folder, "entities/yarn_cluster/alice/nightly/3/5", id.String(), appType, id.String()+".thist"))
+		return bytes.Contains(b, []byte(what))
+	}
+	p.add([]entity{ofApp(id).at(6, "YARN_APPLICATION_LAUNCHED", nil), ofContainer(records.ContainerID{}).at(6, "YARN_CONTAINER_CREATED", nil)}, s)
+	await.Slowly(t, "it is stored", func() bool { return has("YARN_APPLICATION_LAUNCHED") })
+	first := w.PID()
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.add([]entity{state(id, 7, "RUNNING")}, s)
+	s.Apps[id].State = ledger.AppFinished
+	p.add([]entity{ended(s.Apps[id])}, s)
+	await.Slowly(t, "it is stored by another JVM", func() bool { return has("YARN_APPLICATION_FINISHED") })
+	if !has("YARN_APPLICATION_STATE_UPDATED") || w.PID() == first {
+		t.Error("what came while there was no JVM is lost")
+	}
+}
+
+// A storage that fails keeps nothing else back: after some tries its entities are left out, and that is said.
+func TestVersion2WithoutStorage(t *testing.T) {
+	said := &lines{}
+	cfg := stored(t, t.TempDir(), said)
+	cfg.Properties = append(cfg.Properties, "yarn.timeline-service.writer.class", "no.such.Storage")
+	log := logrus.New()
+	log.SetOutput(said)
+	w := writer.New(cfg)
+	p := second(&Settings{v2: true}, &view.Viewer{}, w, logrus.NewEntry(log))
+	p.start()
+	id := records.ApplicationID{ID: 7}
+	s := ledger.New()
+	s.Apps[id] = &ledger.Application{ID: id}
+	p.add([]entity{ofApp(id).at(6, "YARN_APPLICATION_LAUNCHED", nil)}, s)
+	await.Slowly(t, "it is said", func() bool {
+		return strings.Contains(said.String(), "no.such.Storage") && strings.Contains(said.String(), "can't be reached")
+	})
+	p.Close()
+	if w.PID() != 0 {
+		t.Error("its JVM is left")
+	}
+}
+
+// What is known of an end is about the entity in version 2, and figures are metrics. Containers of tasks are nodes' to publish.
+func TestVersion2(t *testing.T) {
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 7}
+	a := &ledger.Application{ID: id, FinishTime: 9}
+	e := ended(a).second()
+	if e.Info["YARN_APPLICATION_STATE"] == nil || len(e.Events[0].Info) != 0 || len(e.Metrics) != 8 || e.Metrics[0].Values[9] != 0 {
+		t.Errorf("%+v", e)
+	}
+	attempt := ofAttempt(records.AttemptID{App: id, Attempt: 2}).at(5, "YARN_APPLICATION_ATTEMPT_REGISTERED", info{"YARN_APPLICATION_ATTEMPT_HOST": "w1"})
+	if e := attempt.second(); e.Created != 5 || e.Info["YARN_APPLICATION_ATTEMPT_HOST"] != "w1" || e.Prefix != 1<<63-1-2 {
+		t.Errorf("%+v", e)
+	}
+	f := &Follower{settings: &Settings{v2: true}, tell: func(all []entity, _ *ledger.State) { t.Error(all) }}
+	if out := f.life(&ledger.Container{}); len(out) != 0 {
+		t.Errorf("%v", out)
+	}
+	s := ledger.New()
+	s.Apps[id] = a
+	a.Context = &pb.ApplicationSubmissionContext{}
+	p := second(&Settings{v2: true}, &view.Viewer{}, writer.New(writer.Config{}), logrus.NewEntry(logrus.New()))
+	for _, e := range []entity{ofContainer(records.ContainerID{Attempt: records.AttemptID{App: id}}).at(1, "YARN_CONTAINER_CREATED", nil), ofApp(records.ApplicationID{ID: 99}).at(1, "YARN_APPLICATION_LAUNCHED", nil)} {
+		if b, err := p.encode(e, s); b != nil || err != nil {
+			t.Errorf("%s: %q, %v", e.ID, b, err)
+		}
+	}
+	if b, err := json.Marshal(e); err != nil || !strings.Contains(string(b), `"aggregationOp":"NOP"`) {
+		t.Error(string(b), err)
+	}
+}

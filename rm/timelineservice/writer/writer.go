@@ -1,0 +1,187 @@
+// Package writer hands entities of timeline version 2 to Hadoop's own collector and TimelineWriter, in a JVM beside the ResourceManager (Hadoop:
+// RMTimelineCollectorManager, TimelineCollectorManager). The JVM starts with the first entity, so only the ResourceManager that leads has one.
+package writer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
+	"heddle/hdfsadapter/javafs"
+	"heddle/hdfsadapter/jvm"
+	"heddle/yarn/flow"
+	"heddle/yarn/records"
+)
+
+// Operations of jvm/java/Collectors.java.
+const (
+	opHello byte = iota + 1
+	opPut
+	opQuit
+)
+
+// How long the JVM may take to open the storage, for an entity, and to end. A collector itself waits for a storage that is away, half a minute by default.
+const (
+	startLimit = time.Minute
+	putLimit   = 2 * time.Minute
+	quitLimit  = 2 * time.Second
+)
+
+const heapMB = 256
+
+// Config says how the JVM runs.
+type Config struct {
+	JVM        func() (jvm.Config, error) // without a folder
+	Properties []string                   // keys and values in turn, which replace those of the files
+	Host       string                     // for _HOST in the principal
+}
+
+// Of returns the settings of a ResourceManager on a host. An error says what lacks.
+func Of(c *conf.Config, host string, log *logrus.Entry) (Config, error) {
+	look := environ.Of(c.Dir(), os.LookupEnv)
+	if err := javaservices.Collecting(c, look); err != nil {
+		return Config{}, err
+	}
+	return Config{
+		Properties: javaservices.Properties(c), Host: host,
+		JVM: func() (jvm.Config, error) {
+			s, err := javaservices.Runtime(c, look)
+			cfg := jvm.Of(c, s)
+			cfg.JavaOptions = append([]string{"-XX:+UseSerialGC"}, s.Options...)
+			cfg.HeapMB, cfg.Log = heapMB, log
+			return cfg, err
+		},
+	}, nil
+}
+
+// Writer writes entities, one after the other. Put and Close are called by one goroutine.
+type Writer struct {
+	cfg Config
+	dir string // of the JVM; "": not made yet
+
+	mu sync.Mutex
+	j  *jvm.Process // nil: there is none
+}
+
+// New returns a writer without a JVM.
+func New(cfg Config) *Writer { return &Writer{cfg: cfg} }
+
+// Entity says of which application an entity is.
+type Entity struct {
+	App  records.ApplicationID
+	User string // who runs the application
+	flow.Flow
+	Last bool // of the application: its collector isn't needed any more
+}
+
+// Encode composes a message for Put.
+func (e *Entity) Encode(content any) ([]byte, error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	var m jvm.Message
+	m.Number(e.App.ClusterTimestamp).Integer(e.App.ID).Text(e.User).Text(e.Name).Text(e.Version).Number(e.Run).Flag(e.Last).Bytes(text)
+	return m.B, nil
+}
+
+// Put writes an entity. A *jvm.Refused says that the storage has failed; after any other error, there is no JVM, and the next call starts another.
+func (w *Writer) Put(ctx context.Context, message []byte) error {
+	j, err := w.process(ctx)
+	if err != nil {
+		return err
+	}
+	return w.call(ctx, j, opPut, message, putLimit)
+}
+
+// process returns the JVM that runs, or another one.
+func (w *Writer) process(ctx context.Context) (*jvm.Process, error) {
+	if w.j != nil {
+		return w.j, nil
+	}
+	if w.dir == "" {
+		dir, err := javafs.NewFolder()
+		if err != nil {
+			return nil, err
+		}
+		w.dir = dir
+	}
+	cfg, err := w.cfg.JVM()
+	if err != nil {
+		return nil, err
+	}
+	cfg.Dir = w.dir
+	jar, err := jvm.WriteJar(w.dir)
+	if err != nil {
+		return nil, err
+	}
+	j, err := cfg.Start(jar, jvm.CollectorsMain)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.j = j
+	w.mu.Unlock()
+	var m jvm.Message
+	m.Texts(w.cfg.Properties).Text(w.cfg.Host)
+	if err := w.call(ctx, j, opHello, m.B, startLimit); err != nil {
+		w.kill()
+		return nil, fmt.Errorf("start the writer of timeline version 2: %w", err)
+	}
+	return j, nil
+}
+
+// call calls the JVM, and ends it after all errors but its own.
+func (w *Writer) call(ctx context.Context, j *jvm.Process, op byte, args []byte, limit time.Duration) error {
+	defer context.AfterFunc(ctx, func() { j.Signal(syscall.SIGKILL) })()
+	_, err := j.Call(op, args, limit)
+	var refused *jvm.Refused
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	w.kill()
+	return fmt.Errorf("the JVM that writes entities of timeline version 2: %w", err)
+}
+
+func (w *Writer) kill() {
+	w.mu.Lock()
+	j := w.j
+	w.j = nil
+	w.mu.Unlock()
+	if j != nil {
+		j.Kill()
+	}
+}
+
+// PID returns the number of the JVM's process; 0: there is none. Any goroutine may call it.
+func (w *Writer) PID() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.j == nil {
+		return 0
+	}
+	return w.j.PID
+}
+
+// Close has the storage closed, for two seconds at most, and ends the JVM.
+func (w *Writer) Close() {
+	if j := w.j; j != nil {
+		if _, err := j.Call(opQuit, nil, quitLimit); err == nil {
+			j.Wait(quitLimit)
+		}
+		w.kill()
+	}
+	if w.dir != "" {
+		_ = os.RemoveAll(w.dir) // it has a jar and a lock
+	}
+}
