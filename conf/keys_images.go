@@ -13,6 +13,7 @@ func imageKeys() []Key {
 		text(ours+"runtime", "crun", "program of the OCI runtime that runs containers in images: crun, or where it is"),
 		path(ours+"store", "", "folder of the unpacked layers of images, which containers share; by default images in the NodeManager's state folder"),
 		integer(ours+"store-mb", "51200", "size of all unpacked layers together, in MB; those that no container uses are removed first, the least recently used before others").min(1).max(1 << 30),
+		millis(ours+"unused-ms", "-1", "how long a layer stays that no container uses; -1: until there is no room").min(60000).or("-1"),
 		integer(ours+"max-image-mb", "20480", "most that the layers of one image may unpack to, in MB").min(1).max(1 << 30),
 		integer(ours+"max-entries", "1000000", "most files, folders and links that the layers of one image may have").min(1).max(1 << 30),
 		list(rt+"docker.capabilities", "CHOWN,DAC_OVERRIDE,FSETID,FOWNER,MKNOD,NET_RAW,SETGID,SETUID,SETFCAP,SETPCAP,NET_BIND_SERVICE,SYS_CHROOT,KILL,AUDIT_WRITE",

@@ -202,7 +202,8 @@ func (t Terms) network(r *Request, env map[string]string) error {
 		return fmt.Errorf("network %.100s isn't in docker.allowed.networks of section [docker] of container-executor.cfg, which has %q", r.Network, t.Section["allowed.networks"])
 	}
 	if !slices.Contains(known, r.Network) {
-		return fmt.Errorf("network %.100s: Heddle gives containers in images the machine's network (host), or none", r.Network)
+		return fmt.Errorf("network %.100s: Heddle gives containers in images the machine's network (host), or none: set %s, or its default yarn.nodemanager.runtime.linux.%s.default-container-network, to host or none",
+			r.Network, of(r.Kind, "CONTAINER_NETWORK"), r.Kind)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 		Settings: request.Settings{Usual: c.Text("yarn.nodemanager.runtime.linux.type"), Kinds: map[string]request.Terms{}},
 		Dirs:     c.Paths(prefix + "dirs"), Runtime: c.Text(prefix + "runtime"), Seccomp: map[string]any{},
 		Store: store.Config{
-			Dir: c.Text(prefix + "store"), MaxBytes: int64(c.Int(prefix+"store-mb")) << 20,
+			Dir: c.Text(prefix + "store"), MaxBytes: int64(c.Int(prefix+"store-mb")) << 20, MaxAge: max(0, c.Duration(prefix+"unused-ms")),
 			Image: layer.Limits{Bytes: int64(c.Int(prefix+"max-image-mb")) << 20, Entries: int64(c.Int(prefix + "max-entries"))},
 		},
 	}

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"heddle/nm/image/layer"
 )
@@ -35,8 +37,8 @@ func (s *Store) takeAway(more int64) (gone []string, err error) {
 	}
 	slices.SortFunc(free, func(a, b string) int { return s.layers[a].used.Compare(s.layers[b].used) })
 	for _, id := range free {
-		if total <= s.cfg.MaxBytes {
-			return gone, nil
+		if total <= s.cfg.MaxBytes && !s.old(s.layers[id]) {
+			break // as are those after it
 		}
 		s.removed++
 		dir := filepath.Join(s.cfg.Dir, goneDir, strconv.Itoa(s.removed))
@@ -52,4 +54,37 @@ func (s *Store) takeAway(more int64) (gone []string, err error) {
 		return gone, fmt.Errorf("%w: with those that containers hold all have more than the %d MB of heddle.nodemanager.images.store-mb", layer.ErrTooLarge, s.cfg.MaxBytes>>20)
 	}
 	return gone, nil
+}
+
+// old reports whether a layer that no container holds has not been used for long.
+func (s *Store) old(l *held) bool { return s.cfg.MaxAge > 0 && s.now().Sub(l.used) > s.cfg.MaxAge }
+
+// noteUse keeps for the next process when layers were used, as the times of their folders. The lock is held.
+func (s *Store) noteUse(ids []string) {
+	if s.cfg.MaxAge == 0 {
+		return
+	}
+	for _, id := range ids {
+		if l := s.layers[id]; l != nil {
+			if err := os.Chtimes(s.layerDir(id), l.used, l.used); err != nil {
+				s.cfg.Log.WithError(err).Warn("could not note when a layer of an image was used")
+			}
+		}
+	}
+}
+
+// watch removes old layers until ctx ends. It looks often enough that none stays for an eighth longer than it may.
+func (s *Store) watch(ctx context.Context) {
+	tick := time.NewTicker(max(time.Second, s.cfg.MaxAge/8))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.shrink(0); err != nil {
+				s.cfg.Log.WithError(err).Warn("could not remove layers of images")
+			}
+		}
+	}
 }

@@ -37,6 +37,9 @@ type Store struct {
 	boot     string // of this run of the machine
 	settling sync.WaitGroup
 
+	stop     context.CancelFunc // of what removes old layers
+	watching sync.WaitGroup
+	now      func() time.Time
 	remove   func(dir string) error // os.RemoveAll
 	fetching fetching
 
@@ -63,7 +66,7 @@ type noted struct {
 // Open opens the store, and removes what was being unpacked when an earlier process ended. Call Keep once it is known which containers are
 // still there.
 func Open(cfg Config) (*Store, error) {
-	s := &Store{cfg: cfg, turn: make(chan struct{}, 1), layers: map[string]*held{}, holders: map[string][]string{}, remove: os.RemoveAll}
+	s := &Store{cfg: cfg, turn: make(chan struct{}, 1), layers: map[string]*held{}, holders: map[string][]string{}, remove: os.RemoveAll, now: time.Now, stop: func() {}}
 	s.fetching = fetching{turns: map[string]*turn{}, bytes: map[string]int64{}, users: map[string]int{}}
 	for _, dir := range []string{"", layersDir, holdersDir, goneDir, fetchedDir} {
 		if err := os.MkdirAll(filepath.Join(cfg.Dir, dir), 0o700); err != nil {
@@ -88,6 +91,11 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		s.Close()
 		return nil, err
+	}
+	if cfg.MaxAge > 0 {
+		var ctx context.Context
+		ctx, s.stop = context.WithCancel(context.Background())
+		s.watching.Go(func() { s.watch(ctx) })
 	}
 	return s, nil
 }
@@ -118,6 +126,8 @@ const patience = 5 * time.Second
 
 // Close lets another process use the store.
 func (s *Store) Close() {
+	s.stop()
+	s.watching.Wait()
 	within.Wait(&s.settling, patience)
 	s.lock.Close()
 }
@@ -245,7 +255,7 @@ func (s *Store) enter(holder string, ids []string) {
 	for _, id := range ids {
 		if l := s.layers[id]; l != nil {
 			l.by++
-			l.used = time.Now()
+			l.used = s.now()
 		}
 	}
 }
@@ -255,7 +265,7 @@ func (s *Store) leave(holder string) {
 	for _, id := range s.holders[holder] {
 		if l := s.layers[id]; l != nil {
 			l.by--
-			l.used = time.Now()
+			l.used = s.now()
 		}
 	}
 	delete(s.holders, holder)
@@ -264,8 +274,9 @@ func (s *Store) leave(holder string) {
 // Release says that a container has no use for its layers any more.
 func (s *Store) Release(holder string) {
 	s.mu.Lock()
-	_, held := s.holders[holder]
+	ids, held := s.holders[holder]
 	s.leave(holder)
+	s.noteUse(ids)
 	s.mu.Unlock()
 	if !held {
 		return
@@ -397,7 +408,7 @@ func (s *Store) enterLayer(fresh, id string, n noted) error {
 	if err := os.Rename(fresh, s.layerDir(id)); err != nil {
 		return err
 	}
-	l := &held{noted: n, used: time.Now()}
+	l := &held{noted: n, used: s.now()}
 	for _, ids := range s.holders {
 		l.by += count(ids, id)
 	}
