@@ -17,6 +17,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/publicdir"
+	"heddle/internal/webanswer"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 )
@@ -103,16 +104,7 @@ func (m *manifestLab) put(user string, body io.Reader) (status int, text string)
 		m.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", asJSON)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return webanswer.To(m.t, req)
 }
 
 func (m *manifestLab) list(services ...string) *strings.Reader {

@@ -16,6 +16,7 @@ import (
 	"heddle/internal/connections"
 	"heddle/internal/secret"
 	"heddle/internal/trust"
+	"heddle/nm/auxservices"
 	"heddle/nm/logs"
 	"heddle/yarn/rest/auth"
 )
@@ -56,6 +57,10 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	check("", err)
 	_, err = ssl.Shuffle(c, nil)
 	check("", err)
+	for _, p := range auxservices.Problems(c) {
+		p.Roles = conf.NodeManager
+		found = append(found, p)
+	}
 	found = append(found, ssl.Problems(c, webDaemon(c).Host, time.Now())...)
 	descriptors, err := connections.Descriptors()
 	if err == nil {

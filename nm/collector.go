@@ -7,14 +7,12 @@ import (
 	"strconv"
 
 	"heddle/conf"
-	"heddle/conf/javaservices"
 	"heddle/conf/rpc"
 	"heddle/conf/secure"
 	"heddle/conf/timeline"
 	"heddle/internal/listen"
 	"heddle/nm/collector"
 	"heddle/nm/container"
-	"heddle/nm/javahost"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos/negotiate"
 	"heddle/yarn/records"
@@ -114,11 +112,10 @@ func serveCollectors(n *NodeManager) error {
 	return nil
 }
 
-// withCollectors gives the service with the collectors its settings: it is to find this node.
-func withCollectors(n *NodeManager, services []javahost.Service) {
-	for i := range services {
-		if services[i].Class == javaservices.Collector && n.timelines.collectors != nil {
-			services[i].Properties = append(services[i].Properties, collectorKey, n.timelines.address, "yarn.nodemanager.bind-host", "")
-		}
+// collectorProperties are the settings by which the service with the collectors finds this node.
+func collectorProperties(n *NodeManager) []string {
+	if n.timelines.collectors == nil {
+		return nil
 	}
+	return []string{collectorKey, n.timelines.address, "yarn.nodemanager.bind-host", ""}
 }

@@ -114,14 +114,13 @@ func newJava(n *NodeManager, first []javahost.Service, confine func(*javahost.Co
 			return nil, err
 		}
 	}
-	withCollectors(n, first)
 	dir, recovery, err := javaFolders(c, n.s.state, u)
 	if err != nil {
 		return nil, err
 	}
 	cfg := javahost.Config{Config: javaNode(n).JVM(j, dir)}
 	cfg.User = u.Credential()
-	cfg.Recovery, cfg.Properties, cfg.Hostname, cfg.Dirs, cfg.Types = recovery, javaservices.Properties(c), n.identity.Host, n.disks.Local, n.s.types
+	cfg.Recovery, cfg.Properties, cfg.Hostname, cfg.Dirs, cfg.Types = recovery, append(javaservices.Properties(c), collectorProperties(n)...), n.identity.Host, n.disks.Local, n.s.types
 	cfg.Patience, cfg.Bucket, cfg.Services = j.Patience, n.state.Bucket("javaservices"), first
 	confine(&cfg)
 	return javahost.New(cfg)

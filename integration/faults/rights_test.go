@@ -3,7 +3,6 @@ package faults
 import (
 	"encoding/xml"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/webanswer"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -233,16 +233,7 @@ func (c *cluster) get(url string) (status int, text string) {
 
 func (c *cluster) send(req *http.Request) (status int, text string) {
 	c.t.Helper()
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return webanswer.To(c.t, req)
 }
 
 // set changes a file of the configuration.

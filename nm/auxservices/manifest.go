@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"heddle/conf"
@@ -18,6 +20,41 @@ const manifestKey = "yarn.nodemanager.aux-services.manifest"
 
 // Enabled reports whether services come from a manifest.
 func Enabled(c *conf.Config) bool { return c.Bool(manifestKey + ".enabled") }
+
+// Problems says what is wrong with a manifest in a local file, with which a node would have no services, or not start. Others aren't read.
+func Problems(c *conf.Config) []conf.Problem {
+	name := c.Text(manifestKey)
+	if !Enabled(c) || name == "" {
+		return nil
+	}
+	at, err := url.Parse(name)
+	if err != nil {
+		return []conf.Problem{conf.AtKey(c, conf.Error, manifestKey, err)}
+	}
+	if fsys := c.Text("fs.defaultFS"); at.Scheme != "file" && (at.Scheme != "" || fsys != "" && !strings.HasPrefix(fsys, "file:")) {
+		return nil
+	}
+	b, err := bounded.ReadFile(at.Path, MaxList)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []conf.Problem{conf.AtKey(c, conf.Warning, manifestKey, fmt.Errorf("the node starts without auxiliary services: %w", err))}
+	}
+	var list []Record
+	if err == nil {
+		list, err = Decode(b)
+	}
+	names := map[string]bool{}
+	for _, r := range list {
+		err = errors.Join(err, r.check())
+		if names[r.Name] {
+			err = errors.Join(err, fmt.Errorf("it has two services %s", r.Name))
+		}
+		names[r.Name] = true
+	}
+	if err != nil {
+		return []conf.Problem{conf.AtKey(c, conf.Error, manifestKey, fmt.Errorf("the manifest of auxiliary services %s: %w", name, err))}
+	}
+	return nil
+}
 
 // manifest is the file of services.
 type manifest struct {
