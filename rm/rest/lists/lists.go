@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"heddle/conf"
 	"heddle/rm/access"
@@ -34,6 +35,8 @@ type Lists struct {
 
 	keys     sync.Once
 	settings []setting // once keys is done
+
+	alive atomic.Int64 // applications at the last look, which tells how much memory the next one needs
 }
 
 // Route adds the lists below a path.

@@ -82,35 +82,71 @@ type hold struct {
 // maxHolds is how many requests of an application a list explains.
 const maxHolds = 3
 
-// live returns the rows of the applications that haven't ended.
-func (l *Lists) live() (list []view.AppRow, ids []records.ApplicationID) {
+// queued returns the applications that wait.
+func (l *Lists) queued() []waitingRow {
+	list := make([]waitingRow, 0, l.alive.Load())
+	ids := make([]records.ApplicationID, 0, cap(list))
 	l.Rows.Apps(func(r *view.AppRow) bool {
 		if !r.State.Ended() {
-			list, ids = append(list, *r), append(ids, r.ID)
+			list, ids = append(list, waitingRow{AppRow: *r}), append(ids, r.ID)
 		}
 		return true
 	})
-	return list, ids
+	l.alive.Store(int64(len(list)))
+	asked := l.Rows.Asked(ids)
+	n := 0
+	for i := range list {
+		r := &list[i]
+		if r.asked = asked[r.ID]; r.asked.Waiting > 0 || r.State == ledger.AppAccepted {
+			list[n] = *r
+			n++
+		}
+	}
+	return list[:n]
 }
 
-// queued returns the applications that wait, by queue, each with its place in the order of priorities and submissions. Queues may grant in another order.
-func (l *Lists) queued() (byQueue map[string][]waitingRow) {
-	list, ids := l.live()
-	asked := l.Rows.Asked(ids)
-	byQueue = map[string][]waitingRow{}
-	for i := range list {
-		r := waitingRow{AppRow: list[i], asked: asked[list[i].ID]}
-		if r.asked.Waiting > 0 || r.State == ledger.AppAccepted {
-			byQueue[r.Queue] = append(byQueue[r.Queue], r)
+// inTurn compares applications of a queue by priority, then by submission. Queues may grant in another order.
+func inTurn(a, b *waitingRow) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ID.Compare(b.ID))
+}
+
+// line has the rows of a page that are of one queue, the first one first, and how many that wait come between each and the one before it.
+type line struct {
+	rows    []*waitingRow
+	between []int
+	of      int
+}
+
+// setPlaces tells the rows of a page their places among all that wait. It looks at each of these once, and sorts the page's rows only: a page of a few
+// rows is asked for again and again while very many wait.
+func setPlaces(page, all []waitingRow) {
+	lines := map[string]*line{}
+	for i := range page {
+		l := lines[page[i].Queue]
+		if l == nil {
+			l = &line{}
+			lines[page[i].Queue] = l
+		}
+		l.rows = append(l.rows, &page[i])
+	}
+	for _, l := range lines {
+		slices.SortFunc(l.rows, inTurn)
+		l.between = make([]int, len(l.rows)+1)
+	}
+	for i := range all {
+		if l := lines[all[i].Queue]; l != nil {
+			at, _ := slices.BinarySearchFunc(l.rows, &all[i], inTurn)
+			l.between[at]++
+			l.of++
 		}
 	}
-	for _, rows := range byQueue {
-		slices.SortFunc(rows, func(a, b waitingRow) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ID.Compare(b.ID)) })
-		for i := range rows {
-			rows[i].place, rows[i].of = i+1, len(rows)
+	for _, l := range lines {
+		place := 0
+		for i, r := range l.rows {
+			place += l.between[i]
+			r.place, r.of = place, l.of
 		}
 	}
-	return byQueue
 }
 
 // waiting answers GET /waiting: applications that have asked for more than they have, and what holds each.
@@ -120,19 +156,19 @@ func (l *Lists) waiting(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	e, filters, total := l.eyes(c), p.q.appFilters(), 0
-	for _, rows := range l.queued() {
-		for i := range rows {
-			r := &rows[i]
-			if !e.see(r.User, r.Queue, r.Context) {
-				continue
-			}
-			total++
-			if all(filters, &r.AppRow) {
-				p.add(r)
-			}
+	queued := l.queued()
+	for i := range queued {
+		r := &queued[i]
+		if !e.see(r.User, r.Queue, r.Context) {
+			continue
+		}
+		total++
+		if all(filters, &r.AppRow) {
+			p.add(r)
 		}
 	}
 	found := p.page()
+	setPlaces(found.rows, queued)
 	var ids []records.ApplicationID
 	for i := range found.rows {
 		ids = append(ids, found.rows[i].ID)
