@@ -55,11 +55,8 @@ func (d directory) NodeOf(h scheduler.NodeHandle) (id records.NodeID, ok bool) {
 	return id, false
 }
 
-// Count returns how many live applications there are, and IDs are theirs.
+// Count returns how many live applications there are.
 func (d directory) Count() int { return len(d.c.apps) }
-
-// IDs implements placement.Apps, as do Count and Live.
-func (d directory) IDs() iter.Seq[records.ApplicationID] { return maps.Keys(d.c.apps) }
 
 // Live refuses an application that is unknown, or has ended.
 func (d directory) Live(id records.ApplicationID) (*ledger.Application, error) {

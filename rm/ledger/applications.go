@@ -155,7 +155,7 @@ func (s *State) applicationsForgotten(c *ledgerpb.ApplicationsForgotten) error {
 		case !app.State.Ended():
 			errs = append(errs, fmt.Errorf("%v can't be forgotten: it is %v", app.ID, app.State))
 		default:
-			s.Kept.Remove(&app.counted, app.User)
+			s.Kept.Remove(&app.counted)
 			delete(s.Apps, app.ID)
 		}
 	}

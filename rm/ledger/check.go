@@ -185,7 +185,7 @@ func (c *check) kept(s *State) {
 		again.weigh(sums)
 	}
 	for _, n := range s.Nodes {
-		sums.Kept.Node(n.bytes())
+		sums.Kept.AddNode(n.weight())
 	}
 	for _, d := range s.Delegations {
 		sums.Kept.Token(d.Identifier, 1)

@@ -74,7 +74,7 @@ func TestCheckFinds(t *testing.T) {
 		"2 applications were taken by queues, a": func(s *State, _ *Application, _ *Node) { delete(s.Ended, AppKilled) },
 		"delegation token 3 was not handed out":  func(s *State, _ *Application, _ *Node) { s.LastDelegation = 2 },
 
-		"and the counts say {live:map[] all:{Applications:0": func(s *State, a *Application, _ *Node) { s.Kept.Remove(&a.counted, a.User) },
+		"and the counts say {live:map[] all:{Applications:0": func(s *State, a *Application, _ *Node) { s.Kept.Remove(&a.counted) },
 	} {
 		s := checked(t)
 		a := s.Apps[app(1)]

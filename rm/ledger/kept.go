@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 )
@@ -26,15 +27,20 @@ func (a *Application) weigh(s *State) {
 	for _, t := range a.Attempts {
 		n += limit.Texts(attemptBytes, t.Host, t.TrackingURL, t.Diagnostics, t.AMHTTPAddress)
 	}
-	s.Kept.Put(&a.counted, a.User, n, a.State.Ended())
+	s.Kept.Put(&a.counted, kept.What{User: a.User, Queue: a.Queue, Bytes: n, Taken: len(a.Attempts) > 0, Ended: a.State.Ended()})
 }
 
 // report counts bytes of texts of ends that the ApplicationMaster hasn't acknowledged, or no longer if they are below 0.
 func (a *Application) report(s *State, bytes int) {
 	a.reportBytes += int64(bytes)
-	s.Kept.Grow(&a.counted, a.User, int64(bytes))
+	s.Kept.Grow(&a.counted, int64(bytes))
 }
 
-func (n *Node) bytes() int64 {
-	return limit.Texts(nodeBytes, n.ID.Host, n.Rack, n.Version, n.HealthReport, n.httpAddress) + limit.Texts(0, n.Features...) + limit.Texts(0, n.Missing...)
+// weight returns the parts of a node that count.
+func (n *Node) weight() kept.Node {
+	w := kept.Node{Bytes: limit.Texts(nodeBytes, n.ID.Host, n.Rack, n.Version, n.HealthReport, n.httpAddress) + limit.Texts(0, n.Features...) + limit.Texts(0, n.Missing...)}
+	if n.Usable() {
+		w.Capacity = n.Capability
+	}
+	return w
 }

@@ -23,14 +23,7 @@ func (c *Container) NodeHTTPAddress() string {
 }
 
 // Capacity returns the sum of the usable nodes' resources.
-func (s *State) Capacity() (sum records.Resource) {
-	for _, n := range s.Nodes {
-		if n.Usable() {
-			sum = sum.Add(n.Capability)
-		}
-	}
-	return sum
-}
+func (s *State) Capacity() records.Resource { return s.Kept.Capacity() }
 
 // nodeRegistered adds a node, or refreshes one that registers again; its containers stay.
 func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
@@ -43,7 +36,7 @@ func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 		n = &Node{ID: id}
 		s.Nodes[id] = n
 	} else {
-		s.Kept.Node(-n.bytes())
+		s.Kept.RemoveNode(n.weight())
 	}
 	n.HTTPPort, n.httpAddress = c.GetHttpPort(), ""
 	if n.HTTPPort != 0 {
@@ -58,7 +51,7 @@ func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 	n.HealthReport = ""
 	n.DecommissionDeadline = 0
 	n.RegisteredAt = now
-	s.Kept.Node(n.bytes())
+	s.Kept.AddNode(n.weight())
 	return nil
 }
 
@@ -68,6 +61,8 @@ func (s *State) nodeUpdated(c *ledgerpb.NodeUpdated) error {
 	if n == nil {
 		return fmt.Errorf("node %v: %w", id, ErrUnknown)
 	}
+	s.Kept.RemoveNode(n.weight())
+	defer func() { s.Kept.AddNode(n.weight()) }()
 	if c.State != nil {
 		n.State = pb.NodeState(c.GetState())
 	}
@@ -75,9 +70,7 @@ func (s *State) nodeUpdated(c *ledgerpb.NodeUpdated) error {
 		n.Capability = amounts(c.GetCapability())
 	}
 	if c.HealthReport != nil {
-		s.Kept.Node(-n.bytes())
 		n.HealthReport = c.GetHealthReport()
-		s.Kept.Node(n.bytes())
 	}
 	if c.DecommissionDeadline != nil {
 		n.DecommissionDeadline = c.GetDecommissionDeadline()
@@ -94,7 +87,7 @@ func (s *State) nodeForgotten(c *ledgerpb.NodeForgotten) error {
 	if len(n.Containers) > 0 {
 		return fmt.Errorf("node %v can't be forgotten: %d containers live on it", id, len(n.Containers))
 	}
-	s.Kept.Node(-n.bytes())
+	s.Kept.RemoveNode(n.weight())
 	if delete(s.Nodes, id); len(s.Attributes.Of(id.Host, nodeattributes.Reported)) == 0 {
 		return nil
 	}

@@ -69,7 +69,10 @@ func TestCapacityIsThatOfUsableNodes(t *testing.T) {
 		pb.NodeState_NS_LOST: false, pb.NodeState_NS_REBOOTED: false, pb.NodeState_NS_DECOMMISSIONING: true, pb.NodeState_NS_SHUTDOWN: false,
 	} {
 		s := world(t)
-		s.Nodes[node2].State = state
+		number := int32(state)
+		if err := s.ApplyCommand(41, &ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: NodeRef(node2), State: &number}}); err != nil {
+			t.Fatal(err)
+		}
 		want := records.NewResource(8192, 8)
 		if counts {
 			want = records.NewResource(12288, 12)

@@ -243,10 +243,10 @@ func (s *State) restoreNode(r *ledgerpb.Node) error {
 		return err
 	}
 	n := s.Nodes[nodeID(r.GetRegistered().GetNode())]
+	s.Kept.RemoveNode(n.weight())
 	n.State = pb.NodeState(r.GetState())
-	s.Kept.Node(-n.bytes())
 	n.HealthReport = r.GetHealthReport()
-	s.Kept.Node(n.bytes())
+	s.Kept.AddNode(n.weight())
 	n.DecommissionDeadline = r.GetDecommissionDeadline()
 	return nil
 }

@@ -300,7 +300,7 @@ func recount(s *State) {
 		app.weigh(s)
 	}
 	for _, n := range s.Nodes {
-		s.Kept.Node(n.bytes())
+		s.Kept.AddNode(n.weight())
 	}
 	for _, d := range s.Delegations {
 		s.Kept.Token(d.Identifier, 1)

@@ -7,7 +7,6 @@ package placement
 import (
 	"errors"
 	"fmt"
-	"iter"
 
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/refusal"
@@ -28,7 +27,6 @@ type Scheduler interface {
 // Apps are the live applications. They are asked in the loop's operations alone.
 type Apps interface {
 	Count() int
-	IDs() iter.Seq[records.ApplicationID]
 	App(id records.ApplicationID) (h scheduler.AppHandle, progress float32, ok bool)
 	// Live refuses an application that is unknown, or has ended.
 	Live(id records.ApplicationID) (*ledger.Application, error)
@@ -149,14 +147,7 @@ func (p *Placement) Full(id records.ApplicationID, user, path string) string {
 	if !ok || tree.Kind != queue.Capacity {
 		return ""
 	}
-	inQueue, ofUser := 0, 0
-	for id := range p.cfg.Apps.IDs() {
-		if app := p.work.Apps[id]; app != nil && !app.State.Ended() && app.Queue == path {
-			if inQueue++; app.User == user {
-				ofUser++
-			}
-		}
-	}
+	inQueue, ofUser := p.work.Kept.Taken(path, user)
 	share := tree.Effective(p.work.Capacity())[q.Index]
 	if err := tree.Full(q, share, queue.App{ID: id.String(), User: user}, p.cfg.Apps.Count(), inQueue, ofUser); err != nil {
 		return err.Error()

@@ -2,8 +2,6 @@ package placement
 
 import (
 	"errors"
-	"iter"
-	"maps"
 	"strings"
 	"testing"
 
@@ -11,6 +9,7 @@ import (
 	"heddle/rm/leader/loop/looptest"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/kept"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
@@ -47,10 +46,13 @@ func worldOf(t *testing.T, tree *queue.Tree) *world {
 func appID(n int32) records.ApplicationID { return records.ApplicationID{ClusterTimestamp: 1, ID: n} }
 
 // app puts an application that runs into a queue.
-func (w *world) app(n int32, user, path string) {
+func (w *world) app(n int32, user, path string) *kept.Application {
 	id := appID(n)
 	w.loop.State.Apps[id] = &ledger.Application{ID: id, User: user, Queue: path, State: ledger.AppRunning, Attempts: []*ledger.Attempt{{}}}
+	counted := &kept.Application{}
+	w.loop.State.Kept.Put(counted, kept.What{User: user, Queue: path, Taken: true})
 	w.apps[id] = scheduler.AppHandle(n)
+	return counted
 }
 
 // TakesApps implements Scheduler, as do Queue and MoveApp.
@@ -63,10 +65,8 @@ func (w *world) Queue(path string) (v scheduler.QueueView, ok bool) {
 
 func (w *world) MoveApp(h scheduler.AppHandle, path string) { w.moved[h] = path }
 
-// Count implements Apps, as do IDs, App and Live.
+// Count implements Apps, as do App and Live.
 func (w *world) Count() int { return len(w.apps) }
-
-func (w *world) IDs() iter.Seq[records.ApplicationID] { return maps.Keys(w.apps) }
 
 func (w *world) App(id records.ApplicationID) (h scheduler.AppHandle, progress float32, ok bool) {
 	h, ok = w.apps[id]
@@ -148,8 +148,7 @@ func TestFullQueues(t *testing.T) {
 	w.app(1, "alice", "root.a")
 	w.app(2, "bob", "root.a")
 	w.app(3, "alice", "root.b")
-	w.app(4, "alice", "root.a")
-	w.loop.State.Apps[appID(4)].State = ledger.AppFinished
+	w.loop.State.Kept.Remove(w.app(4, "alice", "root.a")) // it has ended
 	if against := w.Full(appID(9), "alice", "root.a"); against != "" {
 		t.Errorf("a queue with 2 of 4 is full: %s", against)
 	}
