@@ -52,13 +52,14 @@ type Options struct {
 type Secure struct {
 	User, Nodes ipc.Identity
 	Protection  sasl.Qualities // hadoop.rpc.protection
+	AsJava      bool           // ApplicationMasters and nodes encrypt as Hadoop's do
 }
 
 // client returns a client of RPC for one peer.
 func (o *Options) client() *ipc.Client {
 	c := ipc.ClientConfig{MaxIdle: time.Minute}
 	if o.Secure != nil {
-		c.Protection = o.Secure.Protection
+		c.Protection, c.AsJava = o.Secure.Protection, o.Secure.AsJava
 	}
 	return ipc.NewClient(c)
 }

@@ -38,7 +38,7 @@ type cost struct {
 func TestCost(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	const rounds = 3
-	modes := []string{"simple", "authentication", "integrity", "privacy"}
+	modes := []string{"simple", "authentication", "integrity", "privacy", asJava}
 	all := map[string][]cost{}
 	for i := range rounds {
 		for k := range modes { // no mode always comes first, as what else runs on the machine changes
@@ -58,12 +58,15 @@ func TestCost(t *testing.T) {
 		}
 	}
 	for _, mode := range modes {
-		if best[mode] < best["simple"]/3 {
+		if best[mode] < best["simple"]/3 && mode != asJava {
 			t.Errorf("%s: %.0f grants/s at best, and %.0f without Kerberos", mode, best[mode], best["simple"])
 		}
 		t.Logf("%s: at least %v of a processor for a grant, %+.0f %%", mode, least[mode], 100*(least[mode].Seconds()/least["simple"].Seconds()-1))
 	}
 }
+
+// asJava is privacy with ApplicationMasters that encrypt as Hadoop's do.
+const asJava = "privacy, 3des"
 
 func measure(t *testing.T, mode string) (c cost) {
 	var r *realm
@@ -73,7 +76,7 @@ func measure(t *testing.T, mode string) (c cost) {
 	} else {
 		r = newRealm(t, 10*time.Hour)
 		site = maps.Clone(r.site)
-		site["hadoop.rpc.protection"] = mode
+		site["hadoop.rpc.protection"], _, _ = strings.Cut(mode, ",")
 	}
 	l := hadooplab.Start(t, hadooplab.Options{ResourceManager: true, ResourceManagers: 3, Heddle: heddle, Site: site})
 	cfg, err := conf.Load(conf.Options{Dir: l.Conf()})
@@ -93,6 +96,7 @@ func measure(t *testing.T, mode string) (c cost) {
 	}
 	if o.User = who.User; r != nil {
 		o.Secure = identities(t, cfg, who.Identity)
+		o.Secure.AsJava = mode == asJava
 	}
 	before := processorTime(t, l)
 	if c.Result, err = load.Run(t.Context(), o); err != nil {

@@ -43,6 +43,8 @@ type ClientConfig struct {
 	// Protection lists the qualities of protection that the client accepts, the preferred one first (hadoop.rpc.protection). The default is
 	// Authentication.
 	Protection sasl.Qualities
+	// AsJava has connections with tokens take the ciphers alone that Hadoop's own clients have, for measurements.
+	AsJava bool
 
 	CallerContext string // sent with every call, for the server's audit log
 

@@ -82,6 +82,9 @@ func (c *clientConn) unproven() error {
 func (c *clientConn) proveToken(auth *pb.RpcSasl_SaslAuth, challenge []byte) error {
 	t := c.who.Token
 	digest := sasl.NewClient(sasl.Username(t.Identifier), sasl.Password(t.Password), c.client.cfg.Protection, nil)
+	if c.client.cfg.AsJava {
+		digest.AsJava()
+	}
 	state := pb.RpcSasl_INITIATE
 	if len(challenge) == 0 {
 		m, err := c.saslRoundTrip(state, []byte{}, auth)

@@ -14,7 +14,8 @@ type Client struct {
 	username, password string
 	qualities          Qualities
 	random             io.Reader
-	uri                string // the service's digest-uri
+	uri                string   // the service's digest-uri
+	ciphers            []string // of Privacy, the preferred one first
 	sent               *digest
 }
 
@@ -26,8 +27,11 @@ func NewClient(username, password string, qualities Qualities, random io.Reader)
 
 // NewClientOf is NewClient for a service with a digest-uri of its own, such as hdfs/0 of DataNodes.
 func NewClientOf(uri, username, password string, qualities Qualities, random io.Reader) *Client {
-	return &Client{username: username, password: password, qualities: qualities, random: random, uri: uri}
+	return &Client{username: username, password: password, qualities: qualities, random: random, uri: uri, ciphers: ciphers}
 }
+
+// AsJava has the client take the ciphers alone that the JDK's clients have: 3des, or else rc4.
+func (c *Client) AsJava() { c.ciphers = ciphers[1:] }
 
 // Quality returns what Respond agreed on, 0 before.
 func (c *Client) Quality() Quality {
@@ -127,11 +131,11 @@ func (c *Client) choose(v directives) (q Quality, cipher string, maxBuffer int, 
 	}
 	if q == Privacy {
 		theirs := strings.FieldsFunc(string(v["cipher"]), isListSeparator)
-		i := slices.IndexFunc(ciphers, func(ours string) bool { return slices.Contains(theirs, ours) })
+		i := slices.IndexFunc(c.ciphers, func(ours string) bool { return slices.Contains(theirs, ours) })
 		if i < 0 {
-			return 0, "", 0, errorf("DIGEST-MD5: No common cipher between client and server: the server has [%s], the client [%s]", v["cipher"], strings.Join(ciphers, ","))
+			return 0, "", 0, errorf("DIGEST-MD5: No common cipher between client and server: the server has [%s], the client [%s]", v["cipher"], strings.Join(c.ciphers, ","))
 		}
-		cipher = ciphers[i]
+		cipher = c.ciphers[i]
 	}
 	return q, cipher, maxBuffer, nil
 }

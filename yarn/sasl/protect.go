@@ -25,6 +25,9 @@ const (
 
 var ciphers = []string{cipherAES, cipher3DES, cipherRC4}
 
+// offered are those of a challenge: Hadoop's first, in its order, for clients that take the first one.
+var offered = []string{cipher3DES, cipherRC4, cipherAES}
+
 const (
 	defaultBuffer = 65536 // maxbuf of a peer that names none, in bytes; ours
 	smallBuffer   = 256   // less room for a token is refused

@@ -95,7 +95,7 @@ func TestRecordedProtections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Replace(c.challenge, "3des,rc4,des,rc4-56,rc4-40", "aes-ctr,3des,rc4", 1); string(server.Challenge()) != want {
+		if want := strings.Replace(c.challenge, "3des,rc4,des,rc4-56,rc4-40", "3des,rc4,aes-ctr", 1); string(server.Challenge()) != want {
 			t.Errorf("%s: challenge %s, want %s", name, server.Challenge(), want)
 		}
 		rspauth, err := server.Evaluate([]byte(c.response), func(string) (string, error) { return Password(c.password), nil })
@@ -313,7 +313,7 @@ func TestPeersOfHeddleEncryptByAES(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, offered := range map[string]string{
-		cipherAES: string(server.Challenge()), cipher3DES: strings.Replace(string(server.Challenge()), "aes-ctr,3des,rc4", "3des,rc4,des,rc4-56,rc4-40", 1),
+		cipherAES: string(server.Challenge()), cipher3DES: strings.Replace(string(server.Challenge()), "3des,rc4,aes-ctr", "3des,rc4,des,rc4-56,rc4-40", 1),
 	} {
 		client := NewClient("user", "secret", Qualities{Privacy}, nil)
 		response, err := client.Respond([]byte(offered))
@@ -323,6 +323,11 @@ func TestPeersOfHeddleEncryptByAES(t *testing.T) {
 		if got := between(string(response), `cipher="`, `"`); got != want {
 			t.Errorf("%q of %s", got, offered)
 		}
+	}
+	java := NewClient("user", "secret", Qualities{Privacy}, nil)
+	java.AsJava()
+	if response, err := java.Respond(server.Challenge()); err != nil || !strings.Contains(string(response), `cipher="3des"`) {
+		t.Errorf("like Java's: %s, %v", response, err)
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *Server) Challenge() []byte {
 	b = appendQuoted(append(b, ','), "qop", strings.Join(names, ","))
 	b = append(b, ",charset=utf-8"...)
 	if s.qualities.Accepts(Privacy) {
-		b = appendQuoted(append(b, ','), "cipher", strings.Join(ciphers, ","))
+		b = appendQuoted(append(b, ','), "cipher", strings.Join(offered, ","))
 	}
 	return append(b, ",algorithm=md5-sess"...)
 }
