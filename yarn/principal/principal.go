@@ -63,8 +63,8 @@ type rule struct {
 // ruleAt finds a rule at the beginning of a text (Hadoop: KerberosName.ruleParser).
 var ruleAt = regexp.MustCompile(`^\s*((DEFAULT)|(RULE:\[(\d*):([^\]]*)](\(([^)]*)\))?(s/([^/]*)/([^/]*)/(g)?)?))/?(L)?`)
 
-// Parse reads rules, which white space separates. realm is the default one, "" if there is none. Java's patterns may have look-ahead, which
-// is refused.
+// Parse reads rules, which white space separates. realm is the default one, "" if there is none. What only Java's patterns have is refused: look-around,
+// references back, and sets within brackets.
 func Parse(text string, mechanism Mechanism, realm string) (*Rules, error) {
 	if mechanism != Hadoop && mechanism != MIT {
 		return nil, fmt.Errorf("the mechanism %q is neither %s nor %s", mechanism, Hadoop, MIT)
@@ -91,6 +91,42 @@ func Parse(text string, mechanism Mechanism, realm string) (*Rules, error) {
 	return r, nil
 }
 
+// compile compiles a pattern that a rule has, whole as it stands there.
+func compile(there, whole string) (*regexp.Regexp, error) {
+	if setInBrackets(there) {
+		return nil, fmt.Errorf("the pattern %q has [ or && within brackets, which are sets to Java and characters to Heddle: write it without, or \\[", there)
+	}
+	r, err := regexp.Compile(whole)
+	if err != nil {
+		return nil, fmt.Errorf("%w; Heddle takes no look-around (?=, ?!, ?<), no references back (\\1) and no possessive quantifiers", err)
+	}
+	return r, nil
+}
+
+// setInBrackets reports whether a pattern has a [ or && within brackets. The two languages would understand the pattern differently.
+func setInBrackets(pattern string) bool {
+	in := false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case !in && c == '[':
+			in = true
+			if strings.HasPrefix(pattern[i+1:], "^") {
+				i++
+			}
+			if strings.HasPrefix(pattern[i+1:], "]") { // the first one is a character
+				i++
+			}
+		case in && c == ']':
+			in = false
+		case in && (c == '[' || strings.HasPrefix(pattern[i:], "&&")):
+			return true
+		}
+	}
+	return false
+}
+
 // javaTrim is Java's String.trim.
 func javaTrim(s string) string { return strings.TrimFunc(s, func(c rune) bool { return c <= ' ' }) }
 
@@ -106,13 +142,13 @@ func newRule(group func(int) (string, bool)) (r rule, err error) {
 	r.format, _ = group(5)
 	r.text = fmt.Sprintf("RULE:[%d:%s]", r.components, r.format)
 	if match, ok := group(7); ok {
-		if r.match, err = regexp.Compile(`^(?:` + match + `)$`); err != nil {
+		if r.match, err = compile(match, `^(?:`+match+`)$`); err != nil {
 			return r, err
 		}
 		r.text += "(" + match + ")"
 	}
 	if from, ok := group(9); ok {
-		if r.from, err = regexp.Compile(from); err != nil {
+		if r.from, err = compile(from, from); err != nil {
 			return r, err
 		}
 		r.to, _ = group(10)

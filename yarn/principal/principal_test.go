@@ -93,3 +93,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Patterns that Java understands otherwise are refused when the configuration is read, by name. None takes long, whatever the name.
+func TestPatternsOfJavaAlone(t *testing.T) {
+	for rule, want := range map[string]string{
+		`RULE:[1:$1](a.*)s/(?=b)x//`:           "look-around",
+		`RULE:[1:$1](a.*)s/(?<!b)x//`:          "look-around",
+		`RULE:[1:$1](a.*)s/(a)\1//`:            "references back",
+		`RULE:[1:$1](a.*)s/a++//`:              "possessive",
+		`RULE:[1:$1]([a-z&&[^b]]*)`:            "has [ or && within brackets",
+		`RULE:[1:$1](.*)s/[[:alpha:]]//`:       "has [ or && within brackets",
+		`RULE:[1:$1](.*)s/[a[bc]]//`:           "has [ or && within brackets",
+		`RULE:[1:$1](.*)s/\p{javaLowerCase}//`: "invalid character class range",
+		`RULE:[1:$1]([]a&\[]*)`:                "",
+		`RULE:[1:$1]([^]a]*)s/[&]//`:           "",
+		`RULE:[1:$1@$0](.*@A\.TEST)s/@.*///L`:  "",
+	} {
+		_, err := Parse(rule, Hadoop, "A.TEST")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	rules, err := Parse(`RULE:[1:$1](.*)s/(x+x+)+y/z/g DEFAULT`, Hadoop, "A.TEST")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("x", 50_000) + "@A.TEST" // Java's would take longer than the universe is old
+	if short, err := rules.Short(name); err != nil || len(short) != 50_000 {
+		t.Errorf("%d, %v", len(short), err)
+	}
+}
