@@ -14,7 +14,7 @@ import (
 	"heddle/internal/trust"
 )
 
-// Make makes a folder that only its owner may enter. It makes missing parents that all users may pass through, because
+// Make makes a folder that only its owner may enter: it has keys and users' tokens. From a folder that exists it takes the rights of all users. It makes missing parents that all users may pass through, because
 // they may also hold folders for users, as hadoop.tmp.dir holds the local folders of containers. It refuses a folder that
 // other users of the machine can move away or write to.
 func Make(dir string) error {
@@ -30,7 +30,11 @@ func Make(dir string) error {
 	if err := trust.Check(dir); err != nil { // another may have been quicker, in a folder like /tmp
 		return fmt.Errorf("it was just made by another user: %w", err)
 	}
-	return nil
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
+		return err
+	}
+	return os.Chmod(dir, info.Mode().Perm()&^0o007)
 }
 
 // making has a lock for each disk (st_dev), so that others of this process see no folder before it has its mode, and a disk that hangs holds

@@ -23,6 +23,20 @@ func TestStateClosesNoFolderAboveIt(t *testing.T) {
 	}
 }
 
+// A folder that an administrator has made for all users to enter kept its mode, and who is on the machine could read master keys and tokens in it.
+func TestStateIsClosedToAllUsers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Make(dir); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o750 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 // The state was taken below a folder of mode 0777, from which others moved it away.
 func TestStateIsRefusedWhereOthersCanMoveIt(t *testing.T) {
 	open := filepath.Join(t.TempDir(), "open")
