@@ -3,6 +3,7 @@ package attacks
 import (
 	"testing"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -15,6 +16,7 @@ var attacks = []struct {
 	try  func(*target)
 }{
 	{"strangers and forged tokens", (*target).forgeries},
+	{"tokens of an application that has ended", (*target).deadAttempts},
 	{"applications of others", (*target).othersApplications},
 	{"forged nodes", (*target).forgedNodes},
 	{"strangers at the raft port", (*target).raftPort},
@@ -35,8 +37,17 @@ var attacks = []struct {
 }
 
 // Nothing gets in, honest jobs go on, and a restart finds everything.
-func TestHostilesGetNothing(t *testing.T) {
-	x := newTarget(t)
+func TestHostilesGetNothing(t *testing.T) { attackAll(newTarget(t, nil)) }
+
+// The same with Kerberos and privacy: hostile users have tickets of their own.
+func TestHostilesGetNothingWithKerberos(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	attackAll(newTarget(t, newRealm(t)))
+}
+
+func attackAll(x *target) {
+	t := x.t
+	t.Helper()
 	stop := x.jobs()
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"heddle/rm"
-	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -115,7 +114,7 @@ func (x *target) hugeStatusRequests() {
 	}
 	req.SetContainerId(ids)
 	_, _ = protocol.GetContainerStatuses.Call(x.t.Context(), m.node(box), req) // what counts is the memory
-	list := x.to(rm.ClientAddress, protocol.ApplicationClient, ipc.Identity{User: hostile})
+	list := x.to(rm.ClientAddress, protocol.ApplicationClient, x.who(hostile))
 	apps := &pb.GetApplicationsRequest{}
 	apps.SetApplicationTags([]string{strings.Repeat("t", 1<<20)})
 	_, _ = protocol.GetApplications.Call(x.t.Context(), list, apps)

@@ -41,11 +41,12 @@ type target struct {
 	binary string
 	client *ipc.Client
 	secret string // a file that only root may read
+	realm  *realm // nil without Kerberos
 }
 
 const secretText = "this is for nobody's eyes but root's"
 
-func newTarget(t *testing.T) *target {
+func newTarget(t *testing.T, r *realm) *target {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("it takes root, as containers run as users")
@@ -64,7 +65,7 @@ func newTarget(t *testing.T) *target {
 		t.Fatal(err)
 	}
 	defer remove()
-	x := &target{t: t, binary: filepath.Join(dir, "heddle"), secret: filepath.Join(dir, "private", "secret")}
+	x := &target{t: t, binary: filepath.Join(dir, "heddle"), secret: filepath.Join(dir, "private", "secret"), realm: r}
 	if err := os.Rename(built, x.binary); err != nil {
 		t.Fatal(err)
 	}
@@ -82,37 +83,41 @@ func newTarget(t *testing.T) *target {
 			t.Fatal(err)
 		}
 	}
-	x.Cluster, err = daemons.New(daemons.Options{
-		Binary: x.binary, Dir: dir, ResourceManagers: 3, NodeManagers: 2, Memory: 8192, Direct: true,
-		Set: map[string]string{
-			"heddle.cluster.secret-file":                                           shared,
-			"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
-			"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
-			"heddle.container.allowed-system-users":                                hostile,
-			"heddle.port.memory-mb":                                                strconv.Itoa(portMemory),
-			"heddle.cgroup.root":                                                   "/" + filepath.Base(dir),
-			"yarn.nodemanager.aux-services":                                        "mapreduce_shuffle",
-			"yarn.acl.enable":                                                      "true",
-			"yarn.admin.acl":                                                       "root",
-			"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":              "200",
-			"yarn.scheduler.minimum-allocation-mb":                                 "256",
-			"yarn.scheduler.capacity.maximum-am-resource-percent":                  "1",
-			"yarn.scheduler.capacity.root.queues":                                  "default,jobs",
-			"yarn.scheduler.capacity.root.default.capacity":                        "50",
-			"yarn.scheduler.capacity.root.default.maximum-capacity":                "60",
-			"yarn.scheduler.capacity.root.jobs.capacity":                           "50",
-			// long, so that nobody loses the leadership because other tests keep the machine busy
-			"heddle.raft.heartbeat-timeout-ms":                     "1000",
-			"heddle.raft.election-timeout-ms":                      "1000",
-			"heddle.raft.lease-timeout-ms":                         "800",
-			"yarn.scheduler.capacity.root.acl_submit_applications": "*",
-			"yarn.scheduler.capacity.root.acl_administer_queue":    " ",
-		},
-	})
+	set := map[string]string{
+		"heddle.cluster.secret-file":                                           shared,
+		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
+		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
+		"heddle.container.allowed-system-users":                                hostile,
+		"heddle.port.memory-mb":                                                strconv.Itoa(portMemory),
+		"heddle.cgroup.root":                                                   "/" + filepath.Base(dir),
+		"yarn.nodemanager.aux-services":                                        "mapreduce_shuffle",
+		"yarn.acl.enable":                                                      "true",
+		"yarn.admin.acl":                                                       "root",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":              "200",
+		"yarn.scheduler.minimum-allocation-mb":                                 "256",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":                  "1",
+		"yarn.scheduler.capacity.root.queues":                                  "default,jobs",
+		"yarn.scheduler.capacity.root.default.capacity":                        "50",
+		"yarn.scheduler.capacity.root.default.maximum-capacity":                "60",
+		"yarn.scheduler.capacity.root.jobs.capacity":                           "50",
+		// long, so that nobody loses the leadership because other tests keep the machine busy
+		"heddle.raft.heartbeat-timeout-ms":                     "1000",
+		"heddle.raft.election-timeout-ms":                      "1000",
+		"heddle.raft.lease-timeout-ms":                         "800",
+		"yarn.scheduler.capacity.root.acl_submit_applications": "*",
+		"yarn.scheduler.capacity.root.acl_administer_queue":    " ",
+	}
+	options := daemons.Options{Binary: x.binary, Dir: dir, ResourceManagers: 3, NodeManagers: 2, Memory: 8192, Direct: true, Set: set}
+	client := ipc.ClientConfig{CallTimeout: time.Minute}
+	if r != nil {
+		r.secure(t, &options)
+		client.Protection = options.Protection
+	}
+	x.Cluster, err = daemons.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.client = ipc.NewClient(ipc.ClientConfig{CallTimeout: time.Minute})
+	x.client = ipc.NewClient(client)
 	t.Cleanup(func() {
 		x.client.Close()
 		if err := x.Close(); err != nil {
@@ -158,9 +163,17 @@ func (x *target) nodes() int {
 	return len(resp.GetNodeReports())
 }
 
+// who is a user, who proves it where there is Kerberos.
+func (x *target) who(user string) ipc.Identity {
+	if x.realm == nil {
+		return ipc.Identity{User: user}
+	}
+	return x.realm.of(user)
+}
+
 // as is somebody's view of the ResourceManager.
 func (x *target) as(user string) ipc.Invoker {
-	return x.to(rm.ClientAddress, protocol.ApplicationClient, ipc.Identity{User: user})
+	return x.to(rm.ClientAddress, protocol.ApplicationClient, x.who(user))
 }
 
 // to is a port of the ResourceManager that leads.
@@ -274,6 +287,7 @@ func (x *target) job(n int) {
 		"-input", "file://"+in, "-output", "file://"+out, "-mapper", "cat", "-reducer", "uniq -c", "-numReduceTasks", "1")
 	cmd.Dir = "/"
 	cmd.Env = []string{"HADOOP_CONF_DIR=" + x.Conf(), "PATH=" + os.Getenv("PATH"), "HADOOP_USER_NAME=" + honest, "HOME=/nonexistent"}
+	cmd.Env = append(cmd.Env, x.realm.environment(honest)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: honestID, Gid: honestID}}
 	if said, err := cmd.CombinedOutput(); err != nil {
 		x.t.Errorf("an honest job failed: %v\n%s", err, said)

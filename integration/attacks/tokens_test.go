@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -43,6 +44,14 @@ func (x *target) forgeries() {
 	stolen := m.token
 	stolen.Identifier = id.Encode()
 	refused(x, "a token for another application", protocol.Allocate, master(stolen), &pb.AllocateRequest{})
+	id, err = token.ParseAMRM(m.token.Identifier)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	id.KeyID += 7
+	early := m.token
+	early.Identifier = id.Encode()
+	refused(x, "a token of a master key to come", protocol.Allocate, master(early), &pb.AllocateRequest{})
 	refused(x, "an ApplicationMaster without a token", protocol.Allocate, x.to(rm.MasterAddress, protocol.ApplicationMaster, ipc.Identity{User: "root"}), &pb.AllocateRequest{})
 
 	run := launch(box, nil, "id > "+x.Dir()+"/work/got-in")
@@ -86,6 +95,22 @@ func (x *target) forgeries() {
 		x.client.Endpoint(x.Address("nm1", "yarn.nodemanager.localizer.address"), protocol.Localization, ipc.Identity{User: "root"}), &pb.LocalizerStatus{})
 }
 
+// deadAttempts are tokens of an application that has ended.
+func (x *target) deadAttempts() {
+	m := x.unmanaged(hostile)
+	box := m.container()
+	run := launch(box, nil, "id > "+x.Dir()+"/work/got-in")
+	m.kill()
+	await.Slowly(x.t, "its ApplicationMaster is refused", func() bool {
+		_, err := protocol.Allocate.Call(x.t.Context(), m.rm, &pb.AllocateRequest{})
+		return err != nil
+	})
+	await.Slowly(x.t, "its tokens start nothing", func() bool {
+		resp, err := protocol.StartContainers.Call(x.t.Context(), m.node(box), run)
+		return err != nil || len(resp.GetSucceededRequests()) == 0
+	})
+}
+
 // othersApplications tries what only an owner or an administrator may do.
 func (x *target) othersApplications() {
 	m := x.unmanaged(honest)
@@ -100,7 +125,7 @@ func (x *target) othersApplications() {
 	fail := &pb.FailApplicationAttemptRequest{}
 	fail.SetApplicationAttemptId(m.attempt.PB())
 	refused(x, "a stranger who fails an attempt", protocol.FailApplicationAttempt, to, fail)
-	admin := x.to(rm.AdminAddress, protocol.Administration, ipc.Identity{User: hostile})
+	admin := x.to(rm.AdminAddress, protocol.Administration, x.who(hostile))
 	refused(x, "a stranger who refreshes queues", protocol.RefreshQueues, admin, &pb.RefreshQueuesRequest{})
 	refused(x, "a stranger who refreshes nodes", protocol.RefreshNodes, admin, &pb.RefreshNodesRequest{})
 	refused(x, "a stranger who makes himself administrator", protocol.RefreshAdminAcls, admin, &pb.RefreshAdminAclsRequest{})
@@ -121,7 +146,7 @@ func (x *target) othersApplications() {
 
 // forgedNodes pretend to be nodes, new and known ones.
 func (x *target) forgedNodes() {
-	to := x.to(rm.TrackerAddress, protocol.ResourceTracker, ipc.Identity{User: "yarn"})
+	to := x.to(rm.TrackerAddress, protocol.ResourceTracker, x.who("yarn"))
 	register := func(id records.NodeID) {
 		req := &pb.RegisterNodeManagerRequest{}
 		req.SetNodeId(id.PB())

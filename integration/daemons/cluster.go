@@ -18,6 +18,7 @@ import (
 	"heddle/internal/ports"
 	"heddle/rm"
 	"heddle/yarn/ipc"
+	"heddle/yarn/sasl"
 )
 
 // Options describe a cluster.
@@ -39,6 +40,10 @@ type Options struct {
 	// Direct lets daemons reach each other without the switch. So they may run elsewhere, such as in a virtual machine;
 	// see Command.
 	Direct bool
+	// Admin asks ResourceManagers whether they lead; root without Kerberos by default.
+	Admin ipc.Identity
+	// Protection lists the qualities of protection that it accepts (hadoop.rpc.protection).
+	Protection sasl.Qualities
 	// Supervise restarts a daemon that has ended by itself, as an init system does.
 	Supervise bool
 }
@@ -85,7 +90,7 @@ func New(o Options) (_ *Cluster, err error) {
 	}
 	c := &Cluster{
 		o: o, ports: map[string]map[string]int{}, procs: map[string]*process{}, args: map[string][]string{}, down: map[string]bool{},
-		client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second}),
+		client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second, Protection: o.Protection}),
 	}
 	for i := range o.ResourceManagers {
 		c.ResourceManagers = append(c.ResourceManagers, fmt.Sprintf("rm%d", i+1))

@@ -176,7 +176,7 @@ func (c *Cluster) Join(name string) { c.plug.join(name) }
 func (c *Cluster) Leads(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	ep := c.client.Endpoint(c.Address(id, rm.AdminAddress), protocol.HAService, ipc.Identity{User: "root"})
+	ep := c.client.Endpoint(c.Address(id, rm.AdminAddress), protocol.HAService, c.admin())
 	s, err := protocol.GetServiceStatus.Call(ctx, ep, &pb.GetServiceStatusRequest{})
 	return err == nil && s.GetState() == pb.HAServiceState_ACTIVE
 }
@@ -195,6 +195,13 @@ func (c *Cluster) Leader(ctx context.Context, other string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no ResourceManager leads, except perhaps %q: %w", other, context.Cause(ctx))
+}
+
+func (c *Cluster) admin() ipc.Identity {
+	if c.o.Admin.User == "" {
+		return ipc.Identity{User: "root"}
+	}
+	return c.o.Admin
 }
 
 // LogFile returns the path of a daemon's log.
