@@ -11,6 +11,7 @@
 //	doAs and proxies without the right        yarn/ipc TestKerberosProxies, yarn/rest/auth TestFilter, rm/rest
 //	a node without the account of nodes       TestHeddleWithKerberos
 //	thousands of strangers at once            yarn/ipc TestManyAnonymousHandshakes
+//	all attacks of the attack suite           integration/attacks TestHostilesGetNothingWithKerberos
 //	clocks that differ                        yarn/kerberos TestRefusedRequests
 //	a KDC that doesn't let a daemon in        yarn/kerberos/login TestLoginsAtAKDC, TestShortTickets
 //	a KDC that is silent, or away at first    yarn/kerberos/login TestASilentKDCHoldsUpNobody, TestTheKDCIsAwayAtFirst

@@ -43,7 +43,12 @@ type realm struct {
 
 func newRealm(t *testing.T, life time.Duration) *realm {
 	t.Helper()
-	r := &realm{KDC: kerberostest.StartKDC(t, life)}
+	return realmOf(t, kerberostest.StartKDC(t, life))
+}
+
+func realmOf(t *testing.T, kdc *kerberostest.KDC) *realm {
+	t.Helper()
+	r := &realm{KDC: kdc}
 	of := func(name string) string { return name + "@" + r.Realm }
 	daemons := r.Keytab("daemons.keytab", of("rm/localhost"), of("nm/localhost"), of("HTTP/localhost"))
 	r.users = r.Keytab("users.keytab", of("alice"), of("bob"), of("oozie"), of("yarn"))
