@@ -7,6 +7,7 @@ func imageKeys() []Key {
 	const rt, ours = "yarn.nodemanager.runtime.linux.", "heddle.nodemanager.images."
 	keys := []Key{
 		paths(ours+"dirs", "", "folders of images: REPOSITORY/TAG.tar, or an OCI layout in REPOSITORY/TAG or REPOSITORY; only administrators may write there"),
+		path(ours+"docker-socket", "", "socket of a Docker daemon, such as /run/docker.sock, whose images nodes use if no folder has them; the daemon runs no container"),
 		list(ours+"registries", "", "registries that nodes pull images from if no folder has them: HOST or HOST:PORT, with http:// before those without TLS; docker.io for names without a registry"),
 		path(ours+"registry-logins", "", "config.json of Docker's with the node's logins to registries, for containers that bring none; only root may read it"),
 		path(ours+"registry-ca", "", "PEM file with the authorities that vouch for registries, beside the machine's"),

@@ -28,6 +28,7 @@ var exempt = map[string]string{
 	"nm/health":         "the administrator's scripts",
 	"nm/runas":          "the administrator's container-executor.cfg",
 	"nm/store":          "the NodeManager's state",
+	"nm/image/docker":   "the NodeManager's store of layers, which only root can enter",
 	"nm/image/oci":      "the administrator's images",
 	"nm/image/registry": "the NodeManager's notes of images, which only root can enter",
 	"nm/image/store":    "the NodeManager's store of layers, which only root can enter",

@@ -22,6 +22,7 @@ type Config struct {
 	Dirs     []string         // where images are: heddle.nodemanager.images.dirs
 	Runtime  string           // the OCI runtime's program: heddle.nodemanager.images.runtime
 	Registry *registry.Config // where images are pulled from; nil: nowhere
+	Docker   string           // socket of a Docker daemon that has images; "": none has
 	Runc     *runc.Config     // where images of runtime runc are; nil: nowhere
 	Store    store.Config
 	Seccomp  map[string]any // profile by kind

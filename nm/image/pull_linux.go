@@ -12,12 +12,18 @@ import (
 	"heddle/nm/localizer"
 )
 
-// unpacked finds an image, in a folder or else in a registry, and has its layers unpacked until Release.
+// unpacked finds an image, in a folder, or else in the store of a Docker daemon, or else in a registry, and has its layers unpacked until Release.
 func (r *Runner) unpacked(ctx context.Context, s Start) (config oci.Config, layers []string, err error) {
 	fail := func(err error) (oci.Config, []string, error) {
 		return oci.Config{}, nil, fmt.Errorf("image %s: %w", s.Request.Image, err)
 	}
 	found, err := r.inFolders(ctx, s)
+	if r.docker != nil && errors.Is(err, oci.ErrNotFound) {
+		there, e := r.docker.Find(ctx, s.Request.Image)
+		if found, err = there, e; e != nil && !errors.Is(e, oci.ErrNotFound) {
+			return fail(e)
+		}
+	}
 	if err == nil {
 		defer found.Close()
 		if layers, err = r.store.Hold(ctx, s.ID, found.Layers); err != nil {

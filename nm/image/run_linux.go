@@ -14,6 +14,7 @@ import (
 	"heddle/internal/userfiles"
 	"heddle/nm/gpu"
 	"heddle/nm/image/bundle"
+	"heddle/nm/image/docker"
 	"heddle/nm/image/registry"
 	"heddle/nm/image/request"
 	"heddle/nm/image/runc"
@@ -26,6 +27,7 @@ type Runner struct {
 	cfg      Config
 	store    *store.Store
 	registry *registry.Client // nil: no image is pulled
+	docker   *docker.Daemon   // nil: none has images
 	runc     *runc.Finder     // nil: there is no folder of Hadoop's
 	runtime  string
 }
@@ -43,6 +45,9 @@ func New(cfg Config) (*Runner, error) {
 	r := &Runner{cfg: cfg, runtime: program}
 	if r.store, err = store.Open(cfg.Store); err != nil {
 		return nil, fmt.Errorf("layers of images (heddle.nodemanager.images.store): %w", err)
+	}
+	if cfg.Docker != "" {
+		r.docker = docker.New(cfg.Docker, r.store.Fetched(), cfg.Store.Image.Bytes)
 	}
 	if cfg.Registry != nil {
 		from := *cfg.Registry
@@ -65,9 +70,13 @@ func New(cfg Config) (*Runner, error) {
 
 // Close lets go of the store. Containers continue.
 func (r *Runner) Close() {
-	if r != nil {
-		r.store.Close()
+	if r == nil {
+		return
 	}
+	if r.docker != nil {
+		r.docker.Close()
+	}
+	r.store.Close()
 }
 
 // Wanted returns what a container asks for; nil if it asks for no image. It fails if that isn't allowed.

@@ -103,7 +103,7 @@ func parseDigest(digest string) (string, error) {
 	return "", fmt.Errorf("digest %.100q is not sha256: and 64 hexadecimal digits", digest)
 }
 
-// parseConfig reads a config, and checks that it has as many layers as its manifest.
+// parseConfig reads a config, and checks that it has as many layers as its manifest; -1: there is none.
 func parseConfig(text []byte, layers int) (c Config, ids []string, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, nil, fmt.Errorf("config: %w", err)
@@ -114,7 +114,7 @@ func parseConfig(text []byte, layers int) (c Config, ids []string, err error) {
 	if c.Architecture != "" && c.Architecture != architecture {
 		return c, nil, fmt.Errorf("the image is for processors of architecture %.40q, and this node's is %s", c.Architecture, architecture)
 	}
-	if n := len(c.RootFS.DiffIDs); n != layers || n == 0 || n > maxLayers {
+	if n := len(c.RootFS.DiffIDs); layers >= 0 && n != layers || n == 0 || n > maxLayers {
 		return c, nil, fmt.Errorf("config and manifest have %d and %d layers: want the same number, from 1 to %d", n, layers, maxLayers)
 	}
 	for _, id := range c.RootFS.DiffIDs {

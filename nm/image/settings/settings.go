@@ -26,7 +26,7 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 	const prefix = "heddle.nodemanager.images."
 	cfg := &image.Config{
 		Settings: request.Settings{Usual: c.Text("yarn.nodemanager.runtime.linux.type"), Kinds: map[string]request.Terms{}},
-		Dirs:     c.Paths(prefix + "dirs"), Runtime: c.Text(prefix + "runtime"), Seccomp: map[string]any{},
+		Dirs:     c.Paths(prefix + "dirs"), Docker: c.Text(prefix + "docker-socket"), Runtime: c.Text(prefix + "runtime"), Seccomp: map[string]any{},
 		Store: store.Config{
 			Dir: c.Text(prefix + "store"), MaxBytes: int64(c.Int(prefix+"store-mb")) << 20, MaxAge: max(0, c.Duration(prefix+"unused-ms")),
 			Image: layer.Limits{Bytes: int64(c.Int(prefix+"max-image-mb")) << 20, Entries: int64(c.Int(prefix + "max-entries"))},
@@ -52,12 +52,12 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 	if cfg.Runc, err = hadoops(c, cfg); err != nil {
 		return nil, "", err
 	}
-	if cfg.Runc != nil && len(cfg.Dirs) == 0 && cfg.Registry == nil {
+	if cfg.Runc != nil && len(cfg.Dirs) == 0 && cfg.Registry == nil && cfg.Docker == "" {
 		if _, err := exec.LookPath(cfg.Runtime); err != nil {
 			return nil, "Containers that ask for images are refused: this machine has no " + cfg.Runtime + " (" + prefix + "runtime)", nil
 		}
 	}
-	if len(cfg.Dirs) == 0 && cfg.Registry == nil && cfg.Runc == nil {
+	if len(cfg.Dirs) == 0 && cfg.Registry == nil && cfg.Runc == nil && cfg.Docker == "" {
 		return nil, "Containers that ask for images are refused: yarn.nodemanager.runtime.linux.allowed-runtimes admits them, and neither " + prefix + "dirs nor " + prefix +
 			"registries names a place that has any", nil
 	}

@@ -450,6 +450,9 @@ func count(ids []string, id string) (n int) {
 // Names returns a folder for what images have which layers.
 func (s *Store) Names() string { return filepath.Join(s.cfg.Dir, namesDir) }
 
+// Fetched returns a folder for files that are needed for a moment. It is emptied when the store is opened.
+func (s *Store) Fetched() string { return filepath.Join(s.cfg.Dir, fetchedDir) }
+
 // Size returns how many layers there are, and their bytes.
 func (s *Store) Size() (layers int, bytes int64) {
 	s.mu.Lock()
