@@ -55,6 +55,9 @@ func (ct *Carried) getDue() {
 			later = append(later, w)
 			continue
 		}
+		if w.apps = slices.DeleteFunc(w.apps, ct.over); len(w.apps) == 0 {
+			continue // no application would use it
+		}
 		ct.getting++
 		ct.loop.Go(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
