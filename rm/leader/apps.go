@@ -65,7 +65,7 @@ const NeverSuspend = "never-suspend"
 func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	as.seq++
 	a := &appSoft{
-		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
+		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{}, box: session.NewMasterBox(&as.nodeNews),
 		handle: as.sched.AddApp(drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks), Label: request.MasterLabel(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),

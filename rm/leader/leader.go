@@ -137,6 +137,7 @@ type core struct {
 
 	masterSessions session.Registry[records.AttemptID, *amSession]
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
+	nodeNews       session.NodeNews
 	loans          *lending.Loans
 	chances        *opportunistic.Allocator
 	division       *division.Nodes
@@ -247,6 +248,7 @@ func newCore(cfg Config) *core {
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
 	}
 	c.SetBounds(cfg.Settings.Bounds)
+	c.nodeNews.Known = func(id records.NodeID) bool { return c.work.Nodes[id] != nil }
 	c.began = c.Now()
 	c.division = division.NewNodes(cfg.Settings.Division, 0)
 	c.inputs = warming.New(c, c.work, warming.Config{Deliver: func(id records.NodeID, o warming.Order) { c.toNode(id).Warm(o) }, Staged: c.noteStaged})

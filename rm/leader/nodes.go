@@ -144,8 +144,9 @@ func (cs *containers) endAllOn(node *ledger.Node, why string) {
 func (ns *nodeManagers) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
 	ns.loans.Use(id, kind == pb.NodeUpdateType_NODE_USABLE)
 	ns.AfterCommit(func() {
+		ns.nodeNews.Add(NodeUpdate{Node: id, Kind: kind})
 		for _, soft := range ns.apps {
-			soft.box.UpdateNode(NodeUpdate{Node: id, Kind: kind})
+			soft.box.UpdateNodes()
 		}
 	})
 }

@@ -46,6 +46,7 @@ type world struct {
 func run(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, loop: looptest.New(t), node: &session.NodeBox{}}
+		w.master = session.NewMasterBox(&session.NodeNews{})
 		w.master.Open(session.NewBell())
 		log := logrus.New()
 		log.SetOutput(io.Discard)

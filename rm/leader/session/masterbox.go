@@ -11,6 +11,8 @@ import (
 type MasterBox struct {
 	bell    Bell // of the current attempt's session
 	updates Updates
+	nodes   *NodeNews
+	heard   uint64 // of nodes
 	// unacknowledged are ended containers in the last delivery. The ApplicationMaster acknowledges them by its next call.
 	unacknowledged []records.ContainerID
 	// suspended are the containers that are suspended. The attempt has heard of them unless news is set.
@@ -30,6 +32,9 @@ type Updates struct {
 
 // Suspended are the containers of an application that are suspended, in order.
 type Suspended struct{ IDs []records.ContainerID }
+
+// NewMasterBox returns the box of an application that hears of changes of nodes from now on.
+func NewMasterBox(nodes *NodeNews) MasterBox { return MasterBox{nodes: nodes, heard: nodes.last} }
 
 // Open connects the box to the session of an attempt, whose bell is rung for each update.
 func (b *MasterBox) Open(bell Bell) { b.bell = bell }
@@ -72,11 +77,8 @@ func (b *MasterBox) Complete(done []Completion) {
 	b.bell.Ring()
 }
 
-// UpdateNode adds a node that came or went.
-func (b *MasterBox) UpdateNode(u NodeUpdate) {
-	b.updates.Nodes = append(b.updates.Nodes, u)
-	b.bell.Ring()
-}
+// UpdateNodes tells of a change of nodes.
+func (b *MasterBox) UpdateNodes() { b.bell.Ring() }
 
 // Resize adds a container that has another size.
 func (b *MasterBox) Resize(r Resized) {
@@ -88,6 +90,7 @@ func (b *MasterBox) Resize(r Resized) {
 func (b *MasterBox) Deliver() Updates {
 	out := b.updates
 	b.updates = Updates{}
+	out.Nodes, b.heard = b.nodes.after(b.heard), b.nodes.last
 	if b.news {
 		b.news = false
 		out.Suspended = &Suspended{slices.SortedFunc(maps.Keys(b.suspended), records.ContainerID.Compare)}
@@ -108,7 +111,7 @@ func (b *MasterBox) Acknowledge() (ids []records.ContainerID) {
 // EndAttempt forgets what only the attempt that ends could use. With keep the next attempt learns of ended containers that this one
 // hasn't received.
 func (b *MasterBox) EndAttempt(keep bool) {
-	b.unacknowledged, b.updates.Grants, b.updates.Nodes = nil, nil, nil
+	b.unacknowledged, b.updates.Grants, b.heard = nil, nil, b.nodes.last
 	if !keep {
 		b.updates.Completed, b.suspended = nil, nil
 	}

@@ -100,7 +100,7 @@ func id(n int64) records.ContainerID { return records.ContainerID{ID: n} }
 // is something to deliver since it was last hushed.
 func TestMasterBoxDeliversOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var b MasterBox
+		b := NewMasterBox(&NodeNews{})
 		bell := NewBell()
 		b.Open(bell)
 		var grants, ends, unacknowledged []records.ContainerID
