@@ -15,11 +15,11 @@ const (
 // say why.
 var largePackages = map[string]int{
 	"rm/rest":                     5000,
-	"rm/queue":                    3310,
+	"rm/queue":                    3390,
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,
-	"rm/scheduler/core":           3800,
+	"rm/scheduler/core":           3980,
 	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
 	"conf":                        4230,

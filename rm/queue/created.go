@@ -109,6 +109,9 @@ func (t *Tree) Adding(list []template.Created) (*Tree, error) {
 			}
 			q := p.created(above, name, c)
 			above.Children = append(above.Children, q)
+			for _, c := range above.Children {
+				c.left = leavings{}
+			}
 			at[q.Path] = q
 			touched = append(touched, above)
 		}

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/queue/label"
 	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/template"
+	"heddle/yarn/records"
 )
 
 // spare is how much less than its template's capacity a legacy leaf finds left, as a share of the cluster, and still gets it (Hadoop: CSQueueUtils.EPSILON).
@@ -85,11 +86,60 @@ func (t *Tree) Entitling(list []template.Created) (*Tree, error) {
 			old := at[c.Path]
 			q := p.created(old.Parent, old.Name, c)
 			q.Stopped = old.Stopped
+			q.left = leavingsOf(old, c.Zero)
 			old.Parent.Children[slices.Index(old.Parent.Children, old)], at[c.Path] = q, q
 			touched = append(touched, old.Parent)
 		}
 		return touched, list
 	})
+}
+
+// leavings hold what a legacy leaf shows of its former entitlement until queues are made or read the next time: YARN computes its limit on applications, which holds
+// none, and its maximum then (Hadoop: AutoCreatedLeafQueue.mergeCapacities).
+type leavings struct {
+	known        bool
+	all, perUser int32
+	lost         []string // partitions in which it has lost its capacity
+}
+
+func leavingsOf(old *Queue, zero []string) leavings {
+	l := leavings{known: true, all: old.MaxApplications, perUser: old.MaxApplicationsPerUser}
+	if old.left.known {
+		l.all, l.perUser = old.left.all, old.left.perUser
+	}
+	for _, partition := range zero {
+		if !slices.Contains(old.Zero, partition) || slices.Contains(old.left.lost, partition) {
+			l.lost = append(l.lost, partition)
+		}
+	}
+	return l
+}
+
+// Shown returns a queue's share of a partition as YARN shows it: a legacy leaf that has just lost its capacity has no maximum.
+func (q *Queue) Shown(partition string, s Share) Share {
+	if q.left.known {
+		s.MaxApplications, s.MaxApplicationsPerUser = q.left.all, q.left.perUser
+	}
+	if slices.Contains(q.left.lost, partition) {
+		s.Max, s.AbsoluteMaximum = records.Resource{}, 0
+	}
+	return s
+}
+
+// CountLabels raises limits on applications to what queues' amounts in partitions allow, whose sizes are given by label: the largest of a queue's shares counts.
+func CountLabels(t *Tree, shares []Share, sizes map[string]records.Resource) {
+	for _, name := range t.labels {
+		in := t.partitions[name]
+		if !slices.ContainsFunc(in.queues, func(q *Queue) bool {
+			return q.Parent != nil && q.Unit == quantity.ByAmount && !q.Vector.Amounts().IsZero()
+		}) {
+			continue
+		}
+		for i, s := range in.Effective(sizes[name]) {
+			all, perUser := t.queues[i].applicationsOf(s.AbsoluteCapacity)
+			shares[i].MaxApplications, shares[i].MaxApplicationsPerUser = max(shares[i].MaxApplications, all), max(shares[i].MaxApplicationsPerUser, perUser)
+		}
+	}
 }
 
 // checkLeaves checks what legacy leaves of a queue get (Hadoop: ManagedParentQueue.initializeLeafQueueConfigs).

@@ -2,7 +2,9 @@ package queue
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"heddle/rm/queue/label"
@@ -105,18 +107,35 @@ func (p *parser) shareIn(q *Queue) {
 	}
 	p.capacities(q)
 	if name, v := p.own(q.Path, label.Key(p.label)+"maximum-am-resource-percent", ""); v != "" {
-		q.MaxAMShare = float32(p.number(name, v, 0))
+		q.MaxAMShare = float32(p.number(name, v, math.Inf(-1))) // YARN takes any
+	}
+	checkRange(p, q)
+}
+
+// checkRange checks what YARN checks of a queue's share of a partition alone (Hadoop: CapacitySchedulerConfiguration.internalGetLabeledQueueCapacity).
+func checkRange(p *parser, q *Queue) {
+	for _, of := range []string{"capacity", "maximum-capacity"} {
+		key := q.Path + "." + label.Key(p.label) + of
+		v, err := strconv.ParseFloat(strings.TrimSpace(p.settings[key]), 32)
+		if err == nil && (v < 0 && of == "capacity" || v > 100) {
+			delete(p.failed, Prefix+key)
+			p.failWith(fmt.Sprintf("Illegal capacity of %s for node-label=%s in queue=%s, valid capacity should in range of [0, 100].", quantity.Java(float32(v)), p.label, q.Path),
+				key, p.settings[key], "a share of a partition is from 0 to 100")
+		}
 	}
 }
 
-// rootWeight reads the weight of the root in a partition, where a setting gives it one: it is shown, and has no effect.
+// rootWeight reads the weight of the root in a partition, or its amounts, where a setting gives it some: they are shown, and have no effect.
 func rootWeight(p *parser, q *Queue) {
 	key, text := p.own(q.Path, label.Key(p.label)+"capacity", "")
-	if !strings.HasSuffix(text, "w") {
+	if !strings.HasSuffix(text, "w") && !strings.HasPrefix(text, "[") {
 		return
 	}
-	if v := p.quantity(key, text, true); v.Unit(p.types.Len()) == quantity.ByWeight {
+	switch v := p.quantity(key, text, true); v.Unit(p.types.Len()) {
+	case quantity.ByWeight:
 		q.Weight, q.NormalizedWeight = float32(v[0].Value), 1
+	case quantity.ByAmount:
+		q.Vector = v
 	}
 }
 

@@ -126,6 +126,14 @@ func TestLabelsThatAreRefused(t *testing.T) {
 			"Parent queue 'root' have children queue used mixed of  weight mode, percentage and absolute mode, it is not allowed, please double check, " +
 				"details:{Queue=root.a, label= uses percentage mode}. {Queue=root.a, label=x uses weight mode}. {Queue=root.b, label= uses percentage mode}. {Queue=root.b, label=x uses weight mode}. ",
 		},
+		"below 0": {
+			[]string{"a.accessible-node-labels.x.capacity=-10", "b.accessible-node-labels.x.capacity=110"},
+			"Illegal capacity of -10.0 for node-label=x in queue=root.a, valid capacity should in range of [0, 100].",
+		},
+		"maximum": {
+			[]string{"a.accessible-node-labels.x.capacity=50", "a.accessible-node-labels.x.maximum-capacity=140", "b.accessible-node-labels.x.capacity=50"},
+			"Illegal capacity of 140.0 for node-label=x in queue=root.a, valid capacity should in range of [0, 100].",
+		},
 		"a number": {[]string{"a.accessible-node-labels.x.capacity=many", "b.accessible-node-labels.x.capacity=100"}, `For input string: "many"`},
 	} {
 		_, err := CapacityFromConf(load(t, with(append(slices.Clone(halves), c.settings...)...)))
@@ -139,6 +147,9 @@ func TestLabelsThatAreRefused(t *testing.T) {
 	below := append(slices.Clone(halves), "a.accessible-node-labels.x.capacity=40", "b.accessible-node-labels.x.capacity=60", "b.accessible-node-labels.x.maximum-capacity=50")
 	if _, err := CapacityFromConf(load(t, with(below...))); err != nil {
 		t.Errorf("a maximum below the capacity: %v", err)
+	}
+	if _, err := CapacityFromConf(load(t, with(append(below, "a.accessible-node-labels.x.maximum-am-resource-percent=-2")...))); err != nil {
+		t.Errorf("a share for ApplicationMasters below 0: %v", err)
 	}
 }
 

@@ -88,6 +88,8 @@ func (t *Tree) leafFor(app App, name string, mapped bool) (path string, missing 
 			return name, nil, fails("Application %s submission by user : %s to  queue : %s failed : %v", app.ID, app.User, conf.Shorten(name), err)
 		case err != nil:
 			return name, nil, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, conf.Shorten(name))
+		case t.byPath[missing[len(missing)-1].Path] != nil: // it was named with blanks
+			return t.leafFor(app, missing[len(missing)-1].Path, mapped)
 		}
 		return missing[len(missing)-1].Path, missing, nil
 	case !q.Leaf():

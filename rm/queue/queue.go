@@ -107,6 +107,7 @@ type Queue struct {
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
 	clusterApps int32
+	left        leavings
 	labelShare  float32 // the largest share that it has of a partition of labelled nodes
 	// clusterLimit is the cluster's maximum of applications, 0: no limit.
 	clusterLimit int32

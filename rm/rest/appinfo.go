@@ -201,18 +201,10 @@ func (s *server) appResources(a *view.App) *partitions {
 		return s.labelledUsages(a)
 	}
 	none, am := s.resource(records.Resource{}), s.resource(s.amResource(a))
-	return &partitions{[]partitionUsage{{
+	return &partitions{append([]partitionUsage{{
 		Used: s.resource(a.Used), Reserved: s.resource(a.Reserved.Resource), Pending: s.resource(a.Pending),
 		AMUsed: &am, AMLimit: &none, UserAMLimit: &none,
-	}}}
-}
-
-// masterPartition returns the label of the nodes among which an application's ApplicationMaster counts.
-func masterPartition(a *view.App) string {
-	if a.Unmanaged {
-		return ""
-	}
-	return request.NotedLabel(a.Context)
+	}}, s.fairUsage(a)...)}
 }
 
 // amResource returns the size of an ApplicationMaster's container, even if it doesn't have one yet.

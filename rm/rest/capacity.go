@@ -381,7 +381,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	usage := &base.Resources.Usage[0]
 	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &userLimit
 	return capacityLeaf{
-		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: state.Active, Pending: len(u.Apps) - state.Active,
+		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: state.Active, Pending: len(u.Apps) - state.Active - (state.Apps - state.Runnable), // others are held by max-parallel-apps
 		Containers: u.Live(), MaxApplications: u.Share.MaxApplications, MaxPerUser: u.Share.MaxApplicationsPerUser, UserLimit: q.UserLimit,
 		Users: t.users(u, queueLimit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
 		UserAMLimit: shown, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/label"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -25,11 +26,11 @@ func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
 	return all
 }
 
-// labelsOf returns the labels of the partitions in which a queue may have something by its settings, or was lent something.
+// labelsOf returns the labels of the partitions in which a queue may have something by its settings, or by earlier ones, or was lent something.
 func (t *capacityTree) labelsOf(q *queue.Queue) []string {
 	names := slices.Clone(t.tree.LabelsOf(q))
 	for name, use := range t.uses[q.Path].Labelled {
-		if !use.Used.IsZero() && !slices.Contains(names, name) {
+		if use.Shown() && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -43,19 +44,16 @@ func (t *capacityTree) partition(q *queue.Queue, name string) partition {
 	if p.use == nil {
 		p.use = &view.LabelUse{}
 	}
+	p.share = p.use.Share(p.share)
 	return p
 }
 
 // capacity returns what a partition is to a queue.
 func (t *capacityTree) capacity(p *partition) partitionCapacity {
-	masters := float32(0)
-	if p.queue.Leaf() && slices.Contains(p.queue.Shares, p.name) {
-		masters = p.queue.MaxAMShare
-	}
 	used := t.shareOf(p.use.Used, p.size)
 	out := partitionCapacity{
 		Name: p.name, Vector: t.vector(p.queue), Capacity: 100 * p.share.Capacity, MaxCapacity: shownMaximum(p.share.Maximum), AbsoluteCapacity: 100 * p.share.AbsoluteCapacity,
-		AbsoluteUsed: 100 * float32(used), AbsoluteMax: 100 * p.share.AbsoluteMaximum, MaxAMLimit: 100 * masters,
+		AbsoluteUsed: 100 * float32(used), AbsoluteMax: 100 * p.share.AbsoluteMaximum, MaxAMLimit: 100 * p.use.Masters(p.queue, p.name),
 		Weight: p.queue.ShownWeight(), NormalizedWeight: p.queue.NormalizedWeight,
 		ConfiguredMin: t.bounded(p.queue.ConfiguredMin()), ConfiguredMax: t.bounded(p.queue.ConfiguredMax()),
 		EffectiveMin: t.resource(p.share.Min), EffectiveMax: t.resource(p.share.Max),
@@ -74,7 +72,9 @@ func (t *capacityTree) usages(q *queue.Queue) (all []partitionUsage) {
 	var names []string
 	if q.Leaf() {
 		for _, p := range t.partitionsOf(q) {
-			names = append(names, p.name)
+			if label.Has(q.Labels, p.name) || p.use.State.Held || p.use.State.Former != nil {
+				names = append(names, p.name)
+			}
 		}
 	}
 	for name, use := range t.uses[q.Path].Labelled {
@@ -89,6 +89,9 @@ func (t *capacityTree) usages(q *queue.Queue) (all []partitionUsage) {
 		u := partitionUsage{Name: name, Used: t.resource(p.use.Used), Reserved: t.resource(p.use.Reserved.Resource), Pending: t.resource(p.use.Pending)}
 		if q.Leaf() {
 			state, limit := &p.use.State, records.Resource{}
+			if state.Former != nil {
+				state.AMLimit = state.Former.AMLimit
+			}
 			held, most := t.resource(state.AMUsed), t.resource(state.AMLimit)
 			if !state.AMUsed.IsZero() {
 				limit = state.UserAM.Min(state.AMLimit)
@@ -126,7 +129,7 @@ func (s *server) labelledUsages(a *view.App) *partitions {
 	out := &partitions{}
 	add := func(name string, used, reserved, pending records.Resource) {
 		held := none
-		if name == masterPartition(a) {
+		if name == a.MasterLabel() {
 			held = s.resource(s.amResource(a))
 		}
 		out.Usage = append(out.Usage, partitionUsage{
@@ -135,7 +138,18 @@ func (s *server) labelledUsages(a *view.App) *partitions {
 	}
 	for i := range a.Uses {
 		u := &a.Uses[i]
-		add(u.Label, u.Used, u.Reserved, u.Pending)
+		if add(u.Label, u.Used, u.Reserved, u.Pending); i == 0 {
+			out.Usage = append(out.Usage, s.fairUsage(a)...)
+		}
 	}
 	return out
+}
+
+// fairUsage is the empty entry that YARN has of a FairlyOrdered application: what it compares stands under the name of all labels.
+func (s *server) fairUsage(a *view.App) []partitionUsage {
+	if !s.capacityScheduler() || !a.FairlyOrdered(s.Queues.Tree()) {
+		return nil
+	}
+	none := s.resource(records.Resource{})
+	return []partitionUsage{{Name: label.Any, Used: none, Reserved: none, Pending: none, AMUsed: &none, AMLimit: &none, UserAMLimit: &none}}
 }

@@ -21,10 +21,13 @@ type Partitions struct {
 	byLabel    map[string]int
 	exclusive  map[string]bool // labels of which it is known whether others' asks may go to their nodes
 	cfg        Config
-	nodes      []uint16          // the partition of each node
-	containers []uint16          // likewise
-	masters    map[AppHandle]int // where the ApplicationMaster counts, if not in the first one
+	nodes      []uint16                      // the partition of each node
+	containers []uint16                      // likewise
+	masters    map[AppHandle]int             // where the ApplicationMaster counts, if not in the first one
+	running    map[AppHandle]ContainerHandle // the containers of ApplicationMasters
+	former     formers
 	out        []Decision
+	kin        []*core.Core // those of all parts, once there are several
 }
 
 // part is one partition.
@@ -38,7 +41,7 @@ type part struct {
 
 func newPartitions(cfg Config) *Partitions {
 	cfg.Handles, cfg.Placing = &handle.Spaces{}, &constraint.Table{}
-	p := &Partitions{cfg: cfg, byLabel: map[string]int{"": 0}, exclusive: map[string]bool{}, masters: map[AppHandle]int{}}
+	p := &Partitions{cfg: cfg, byLabel: map[string]int{"": 0}, exclusive: map[string]bool{}, masters: map[AppHandle]int{}, running: map[AppHandle]ContainerHandle{}}
 	p.add("", cfg)
 	return p
 }
@@ -53,6 +56,16 @@ func (p *Partitions) add(label string, cfg Config) *part {
 	x.Explainer = explain.New(x.core, x.policy)
 	p.parts = append(p.parts, x)
 	return &p.parts[len(p.parts)-1]
+}
+
+// joined has the cores know each other.
+func joined(p *Partitions, c *core.Core) {
+	if len(p.kin) == 0 {
+		p.kin = []*core.Core{p.parts[0].core}
+		p.kin[0].Kin = &p.kin
+	}
+	p.kin = append(p.kin, c)
+	c.Kin = &p.kin
 }
 
 // mostPartitions bounds labels, of which only administrators make any.
@@ -72,6 +85,7 @@ func (p *Partitions) index(label string) int {
 	i := len(p.parts)
 	x := p.add(label, cfg)
 	x.core.OfLabel()
+	joined(p, x.core)
 	x.core.Now = home.Now
 	p.byLabel[label] = i
 	if exclusive, said := p.exclusive[label]; said && !exclusive {
@@ -166,6 +180,43 @@ func (p *Partitions) SetLabel(h NodeHandle, label string) {
 	p.note(&p.nodes, int32(h), to)
 	p.parts[to].due = true
 	p.parts[to].core.Attach(h, &l)
+	for i := range l.Containers {
+		if m := &l.Containers[i]; p.runs(m.App, m.Container) {
+			p.countMaster(m.App, to)
+		}
+	}
+}
+
+// runs reports whether a container is that of an application's ApplicationMaster.
+func (p *Partitions) runs(h AppHandle, c ContainerHandle) bool {
+	at, known := p.running[h]
+	return known && at == c
+}
+
+// countMaster has an ApplicationMaster count in the partition of a node that it runs on, whatever it was asked for: the label of a node may have
+// changed (Hadoop: FiCaSchedulerApp.nodePartitionUpdated).
+func (p *Partitions) countMaster(h AppHandle, to int) {
+	from := p.masters[h]
+	if from == to {
+		return
+	}
+	p.parts[from].core.CountMaster(h, false)
+	p.ensure(h, to).CountMaster(h, true)
+	p.parts[from].due = true
+	if p.masters[h] = to; to == 0 {
+		delete(p.masters, h)
+	}
+}
+
+// freed frees a container. If it was an ApplicationMaster's, the next one counts where it is asked for.
+func (p *Partitions) freed(c ContainerHandle, free func(*core.Core, ContainerHandle)) {
+	at := p.of(c)
+	h := at.Containers[c].App
+	free(at, c)
+	if p.runs(h, c) {
+		delete(p.running, h)
+		p.countMaster(h, p.index(p.parts[0].core.Apps[h].Spec.Label))
+	}
 }
 
 // of returns the core that has a container, at that which has a node. Handles of nothing are the first one's to refuse.
@@ -374,10 +425,10 @@ func (p *Partitions) scheduleAll(now int64) []Decision {
 		for i := range p.parts {
 			x := &p.parts[i]
 			x.core.Now = max(x.core.Now, now)
-			if wake := x.core.NextWake(); !x.due && (wake == 0 || now < wake) && !x.core.Unmet.Unaware(x.core.Placing.Changes) {
+			if wake := x.core.NextWake(); !x.due && !x.core.Stirred && (wake == 0 || now < wake) && !x.core.Unmet.Unaware(x.core.Placing.Changes) {
 				continue
 			}
-			x.due, again = false, true
+			x.due, x.core.Stirred, again = false, false, true
 			p.take(x.core.Schedule(now), i)
 		}
 		p.parts[0].due = p.parts[0].due || p.parts[0].core.HasNews()

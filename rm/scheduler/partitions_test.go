@@ -435,6 +435,114 @@ func TestLimitsOnMastersByPartition(t *testing.T) {
 }
 
 // Applications beyond a limit on how many run at once wait for that, wherever their ApplicationMasters are to count.
+// A user counts as active in all partitions by what it wants in one: of y bob gets 3, as recorded, though no other user wants anything there.
+func TestUsersAreActiveInAllPartitions(t *testing.T) {
+	l := newLabelled(t, "root.queues=a,b", "root.a.capacity=50", "root.b.capacity=50", "root.a.user-limit-factor=1", "root.a.minimum-user-limit-percent=25",
+		"root.accessible-node-labels.x.capacity=100", "root.accessible-node-labels.y.capacity=100", "root.a.accessible-node-labels.x.capacity=50",
+		"root.b.accessible-node-labels.x.capacity=50", "root.a.accessible-node-labels.y.capacity=50", "root.b.accessible-node-labels.y.capacity=50")
+	l.join(4, "d", "")
+	l.join(4, "x", "x")
+	l.join(2, "y", "y")
+	for _, app := range []struct{ name, user, label string }{{"u1x", "alice", "x"}, {"u10", "alice", ""}, {"u2x", "bob", "x"}, {"u2y", "bob", "y"}} {
+		l.submit(app.name, "a", app.user)
+		l.ask(app.name, row(40, app.label))
+	}
+	l.expect("two users", "u1x x17, u10 d17, u2x x15, u2y y3", "u1x", "u10", "u2x", "u2y")
+	l.end("u1x")
+	l.end("u10")
+	l.expect("one user", "u2x x17, u2y y9", "u2x", "u2y")
+	l.submit("u3", "a", "carol")
+	l.MoveApp(l.apps["u3"], "root.b")
+	l.settle()
+	l.ask("u3", row(1, "x"))
+	l.MoveApp(l.apps["u3"], "root.a")
+	l.settle()
+	l.end("u3")
+}
+
+// An ApplicationMaster counts for the limits of the partition that its node is in, also where the node has changed its label, and the next one where it is asked
+// for again, as recorded.
+func TestMastersCountWhereTheirNodesAre(t *testing.T) {
+	l := newLabelled(t, append([]string{"root.a.accessible-node-labels.x.maximum-am-resource-percent=0.1"}, halvesOfX...)...)
+	l.join(4, "x", "x")
+	l.join(2, "y", "y")
+	for _, name := range []string{"m1", "m2", "m3"} {
+		l.apps[name] = l.AddApp(scheduler.AppSpec{Queue: "root.a", User: "u", Seq: int64(len(l.apps)), AM: schedulertest.GB(1), Label: "x"})
+		l.ask(name, row(1, "x"))
+		for _, c := range l.held[name] {
+			l.NoteMaster(l.apps[name], c)
+		}
+	}
+	l.expect("two are within the limit", "m1 x1, m2 x1, m3", "m1", "m2", "m3")
+	at := l.names[l.on[l.held["m1"][0]]]
+	l.SetLabel(l.nodes[at], "y")
+	l.settle()
+	l.expect("one counts among y", "m1 x1, m2 x1, m3 x1", "m1", "m2", "m3")
+	if uses := l.UsesOf(l.apps["m1"]); len(uses) != 3 || uses[1].Master || !uses[2].Master {
+		t.Errorf("%+v", uses)
+	}
+	l.release("m1", 1, "")
+	if uses := l.UsesOf(l.apps["m1"]); !uses[1].Master {
+		t.Errorf("the next one counts elsewhere: %+v", uses)
+	}
+}
+
+// What a queue had of a partition is shown further where a configuration doesn't name that any more, with the amounts of before, as recorded. So it is where no node
+// has had the label.
+func TestSharesThatQueuesHad(t *testing.T) {
+	tree := func(settings ...string) *queue.Tree {
+		all := map[string]string{"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "maximum-am-resource-percent": "1"}
+		for _, s := range settings {
+			k, v, _ := strings.Cut(s, "=")
+			all[k] = v
+		}
+		out, err := queue.ParseCapacity(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	l := newLabelled(t, append([]string{"root.a.accessible-node-labels.z.capacity=100"}, halvesOfX...)...)
+	l.join(2, "x", "x")
+	former := func(label, path string) *scheduler.Former {
+		for _, v := range l.ByLabel()[label] {
+			if v.Path == path {
+				return v.Former
+			}
+		}
+		return nil
+	}
+	if f := former("x", "root.a"); f != nil {
+		t.Fatalf("%+v", f)
+	}
+	if err := l.SetTree(tree()); err != nil {
+		t.Fatal(err)
+	}
+	half := schedulertest.GB(8)
+	for _, path := range []string{"root.a", "root.b"} {
+		if f := former("x", path); f == nil || *f != (scheduler.Former{Guaranteed: half, Maximum: half.Times(2), AMLimit: half, AMShare: 1, Share: true}) {
+			t.Errorf("%s had %+v of x", path, f)
+		}
+	}
+	if f := former("z", "root.a"); f == nil || *f != (scheduler.Former{AMShare: 1, Share: true}) {
+		t.Errorf("root.a had %+v of z", f)
+	}
+	l.SetLabel(l.nodes["x1"], "")
+	if f := former("x", "root"); f == nil || f.Guaranteed != half.Times(2) {
+		t.Errorf("root had %+v of x", f)
+	}
+	again := tree("root.accessible-node-labels.x.capacity=100", "root.a.accessible-node-labels=y", "root.a.accessible-node-labels.x.capacity=0", "root.b.accessible-node-labels.x.capacity=100")
+	if err := l.SetTree(again); err != nil {
+		t.Fatal(err)
+	}
+	if f := former("x", "root.a"); f == nil || f.Share || f.AMLimit != half {
+		t.Errorf("root.a, which may not use x, had %+v of it", f)
+	}
+	if f := former("x", "root.b"); f != nil {
+		t.Errorf("root.b has a share again, and had %+v", f)
+	}
+}
+
 func TestParallelApplicationsAcrossPartitions(t *testing.T) {
 	l := newLabelled(t, append(slices.Clone(halvesOfX), "root.a.max-parallel-apps=2")...)
 	l.join(1, "d", "")

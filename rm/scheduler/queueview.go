@@ -38,6 +38,10 @@ type QueueView struct {
 	UserAM    records.Resource // that ApplicationMasters of such a user may have by the limits of users, whatever AMLimit is
 	Users     []UserView       // by name
 
+	// Of a partition of labelled nodes:
+	Held   bool    // the queue has, or has had, containers there
+	Former *Former // what it had by an earlier configuration
+
 	// Of a Fair tree: what the queue is due among those that are active, and if all were.
 	Fair, Steady records.Resource
 }
@@ -121,7 +125,7 @@ func (s *part) queueView(h int32, now moment) QueueView {
 	v := QueueView{
 		Queue: q.Cfg, Path: q.Cfg.Path, Leaf: q.Leaf, Used: q.Used, Reserved: q.Reserved, Pending: q.Pending,
 		Containers: int(q.Containers), Guaranteed: q.Guaranteed, Maximum: q.Maximum, Available: s.core.Room(h),
-		AbsoluteUsed: s.core.Calc.Share(&q.Used), Apps: int(q.Total), Runnable: int(q.Runnable),
+		Held: q.Held, AbsoluteUsed: s.core.Calc.Share(&q.Used), Apps: int(q.Total), Runnable: int(q.Runnable),
 	}
 	if q.GuaranteedShare > 0 {
 		v.UsedShare = v.AbsoluteUsed / q.GuaranteedShare

@@ -122,6 +122,7 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 	s.core.RemoveApp(h)
 	s.cfg.Placing.Forget(h)
 	delete(s.masters, h)
+	delete(s.running, h)
 }
 
 // MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain reserved
@@ -171,12 +172,23 @@ func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) Conta
 }
 
 // Free gives back what a container holds.
-func (s *Scheduler) Free(h ContainerHandle) { s.of(h).Free(h) }
+func (s *Scheduler) Free(h ContainerHandle) {
+	if len(s.parts) == 1 {
+		s.core.Free(h)
+		return
+	}
+	s.freed(h, (*core.Core).Free)
+}
 
 // Fetch has memory come of containers that will be freed soon, whose nodes lie far apart. It changes nothing.
 func Fetch(s *Scheduler, containers []ContainerHandle) {
-	if len(s.parts) == 1 {
-		s.core.Fetch(containers)
+	if len(s.parts) > 1 {
+		return
+	}
+	for _, h := range containers { // reads of containers don't wait for each other
+		n := s.core.Containers[h].Node
+		s.core.Nodes.Fetch(n)
+		s.core.Survey.Fetch(n)
 	}
 }
 
@@ -238,10 +250,11 @@ func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
 // SetTree replaces the configuration. Queues are identified by their paths; their contents stay. A tree of another
 // scheduler, or one that lacks a leaf with applications in it, is refused, and changes nothing.
 func (s *Scheduler) SetTree(t *queue.Tree) error {
+	former := s.formerly(t)
 	if err := s.core.SetTree(t); err != nil {
 		return err
 	}
-	s.parts[0].due = true
+	s.parts[0].due, s.former = true, former
 	for i := range s.parts[1:] {
 		x := &s.parts[i+1]
 		x.due = true

@@ -8,6 +8,8 @@ type Use struct {
 	Used, Reserved, Pending records.Resource // Used is without what is reserved
 	Running                 int              // containers
 	Waiting                 int64            // containers
+	Master                  bool             // the ApplicationMaster counts there
+	Asked                   bool             // it asks for something there, or has done so where nothing is lent
 }
 
 // UsesOf returns what an application has and waits for in each partition that it has to do with, the one without a label first; nil where there is
@@ -23,7 +25,8 @@ func (p *Partitions) UsesOf(h AppHandle) (all []Use) {
 		}
 		a := &x.core.Apps[h]
 		u := Use{Label: x.label, Used: a.Used.Sub(a.Reserved), Reserved: a.Reserved, Pending: a.PendingSum, Running: int(a.Running), Waiting: a.Pending}
-		if i == 0 || !x.core.Lends() || u != (Use{Label: x.label}) { // it is known where it might be lent something
+		if i == 0 || !x.core.Lends() || a.Held || u != (Use{Label: x.label}) { // it is known where it might be lent something
+			u.Master, u.Asked = p.masters[h] == i, u.Waiting > 0 || !x.core.Lends()
 			all = append(all, u)
 		}
 	}
@@ -35,7 +38,12 @@ func (p *Partitions) ByLabel() map[string][]QueueView {
 	all := map[string][]QueueView{}
 	for i := range p.parts[1:] {
 		x := &p.parts[i+1]
-		all[x.label] = x.queues()
+		all[x.label] = p.former.with(x.label, x.queues())
+	}
+	for name := range p.former {
+		if _, known := p.byLabel[name]; !known {
+			all[name] = goneViews(p, name)
+		}
 	}
 	return all
 }

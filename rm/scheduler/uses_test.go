@@ -29,7 +29,7 @@ func TestUsesOfPartitions(t *testing.T) {
 	s.UpdateAsks(app, []Ask{{Name: Any, Capability: one, Count: 3, RelaxLocality: true}, {Priority: 1, Name: Any, Capability: one, Count: 6, RelaxLocality: true, Label: "x"}})
 	s.Schedule(1)
 	uses := s.UsesOf(app)
-	want := []Use{{Used: one.Times(3), Running: 3}, {Label: "x", Used: one.Times(4), Running: 4, Pending: one.Times(2), Waiting: 2}}
+	want := []Use{{Used: one.Times(3), Running: 3, Master: true, Asked: true}, {Label: "x", Used: one.Times(4), Running: 4, Pending: one.Times(2), Waiting: 2, Asked: true}}
 	if len(uses) != 2 || uses[0] != want[0] || uses[1] != want[1] {
 		t.Errorf("%+v, not %+v", uses, want)
 	}

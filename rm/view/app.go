@@ -9,8 +9,10 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/report"
+	"heddle/rm/leader/request"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -254,6 +256,25 @@ func (v *Viewer) AddAsks(apps []App) {
 			apps[i].Uses = s.Uses
 		}
 	}
+}
+
+// MasterLabel returns the label of the nodes among which the ApplicationMaster of an application counts.
+func (a *App) MasterLabel() string {
+	if a.Unmanaged {
+		return ""
+	}
+	for i := range a.Uses {
+		if a.Uses[i].Master {
+			return a.Uses[i].Label
+		}
+	}
+	return request.NotedLabel(a.Context)
+}
+
+// FairlyOrdered reports whether the policy fair has ordered an application in its leaf (Hadoop: AbstractComparatorOrderingPolicy.updateSchedulingResourceUsage).
+func (a *App) FairlyOrdered(tree *queue.Tree) bool {
+	q, known := tree.Find(a.Queue)
+	return known && q.OrderingPolicy == "fair" && (!a.Used.IsZero() || q.SizeBasedWeight && len(a.Asks) > 0)
 }
 
 // Filter selects applications. Empty fields admit everything.

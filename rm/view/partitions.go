@@ -24,5 +24,5 @@ func (p *Partitions) Of(q *queue.Queue, label string) (in *queue.Queue, share qu
 	if p.shares[label] == nil {
 		p.shares[label] = tree.Effective(size)
 	}
-	return tree.Queues()[q.Index], p.shares[label][q.Index], size
+	return tree.Queues()[q.Index], q.Shown(label, p.shares[label][q.Index]), size
 }

@@ -1,9 +1,10 @@
 package view
 
 import (
+	"slices"
+
 	"heddle/rm/leader"
 	"heddle/rm/leader/report"
-	"heddle/rm/leader/request"
 	"heddle/rm/leader/totals"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
@@ -73,6 +74,33 @@ type LabelUse struct {
 	State scheduler.QueueView
 }
 
+// Shown reports whether a queue has to do with the nodes, or had, whatever its settings say of them.
+func (l *LabelUse) Shown() bool {
+	return !l.Used.IsZero() || l.State.Held || l.State.Former != nil && l.State.Former.Share
+}
+
+// Share returns a queue's share of the nodes, given that of its settings: where these stopped to name it, the former one with a capacity of 0.
+func (l *LabelUse) Share(s queue.Share) queue.Share {
+	if f := l.State.Former; f != nil && f.Share {
+		return queue.Share{Min: f.Guaranteed, Max: f.Maximum, Maximum: 1}
+	}
+	return s
+}
+
+// Masters returns the share of a leaf, as it is on the nodes with a label, that ApplicationMasters may take.
+func (l *LabelUse) Masters(q *queue.Queue, label string) float32 {
+	f := l.State.Former
+	switch {
+	case !q.Leaf():
+		return 0
+	case slices.Contains(q.Shares, label):
+		return q.MaxAMShare
+	case f != nil && f.Share:
+		return f.AMShare
+	}
+	return 0
+}
+
 // Live returns the number of containers that live, wherever.
 func (u *QueueUse) Live() int {
 	n := u.Containers
@@ -112,7 +140,10 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 	t = t.With(paths)
 	out := map[string]*QueueUse{}
 	shares := t.Effective(v.Total())
-	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{Share: shares[q.Index]} })
+	if len(t.Labels()) > 0 {
+		queue.CountLabels(t, shares, LabelsOf(v).Sizes())
+	}
+	t.Root.All(func(q *queue.Queue) { out[q.Path] = &QueueUse{Share: q.Shown("", shares[q.Index])} })
 	v.addStates(out)
 	lacking := lacks(v, apps)
 	for i := range apps {
@@ -121,7 +152,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 		switch {
 		case a.Unmanaged:
 			master = unmanaged
-		case request.NotedLabel(a.Context) != "":
+		case a.MasterLabel() != "":
 			master = records.Resource{} // it counts among nodes with a label
 		}
 		for q := within(t, a.Queue); q != nil; q = q.Parent {

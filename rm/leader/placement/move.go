@@ -1,12 +1,15 @@
 package placement
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
+	"heddle/rm/queue/label"
 	"heddle/yarn/records"
 )
 
@@ -60,6 +63,10 @@ func (p *Placement) target(app *ledger.Application, name string) (path string, e
 	case q.Path == app.Queue:
 		return q.Path, nil
 	}
+	if lacking := label.Beyond(p.labelsOf(app.ID), q.Labels); len(lacking) > 0 {
+		return "", refusal.New(refusal.Refused, "Specified queue=%s can't satisfy following apps label expressions =[%s] accessible node labels =[%s]",
+			q.Path, strings.Join(lacking, ", "), strings.Join(q.Labels, ", "))
+	}
 	if err := q.Admits(queue.App{ID: app.ID.String()}); err != nil {
 		return "", refusal.New(refusal.Refused, "%v", err)
 	}
@@ -67,6 +74,20 @@ func (p *Placement) target(app *ledger.Application, name string) (path string, e
 		return "", refusal.New(refusal.Refused, "%s", against)
 	}
 	return q.Path, nil
+}
+
+// labelsOf returns the labels that an application asks for, or has asked for (Hadoop: CapacityScheduler.checkQueuePartition).
+func (p *Placement) labelsOf(id records.ApplicationID) (names []string) {
+	h, _, there := p.cfg.Apps.App(id)
+	if !there {
+		return nil
+	}
+	for _, u := range p.cfg.Scheduler.UsesOf(h) {
+		if u.Asked {
+			names = append(names, u.Label)
+		}
+	}
+	return names
 }
 
 // fairMove refuses to move an application that runs into a queue in which it would not. It checks the limits of the queues to which the

@@ -22,6 +22,7 @@ type Scheduler interface {
 	TakesApps(path string) bool
 	Queue(path string) (scheduler.QueueView, bool)
 	MoveApp(h scheduler.AppHandle, path string)
+	UsesOf(h scheduler.AppHandle) []scheduler.Use
 }
 
 // Apps are the live applications. They are asked in the loop's operations alone.

@@ -23,6 +23,7 @@ type world struct {
 	tree  *queue.Tree
 	views map[string]scheduler.QueueView
 	moved map[scheduler.AppHandle]string
+	uses  []scheduler.Use // of each application
 }
 
 func newWorld(t *testing.T, settings map[string]string) *world {
@@ -55,13 +56,15 @@ func (w *world) app(n int32, user, path string) *kept.Application {
 	return counted
 }
 
-// TakesApps implements Scheduler, as do Queue and MoveApp.
+// TakesApps implements Scheduler, as do Queue, UsesOf and MoveApp.
 func (w *world) TakesApps(path string) bool { return w.views[path].Leaf }
 
 func (w *world) Queue(path string) (v scheduler.QueueView, ok bool) {
 	v, ok = w.views[path]
 	return v, ok
 }
+
+func (w *world) UsesOf(scheduler.AppHandle) []scheduler.Use { return w.uses }
 
 func (w *world) MoveApp(h scheduler.AppHandle, path string) { w.moved[h] = path }
 
@@ -221,7 +224,7 @@ func TestApplicationsMove(t *testing.T) {
 func TestMovesThatAreRefused(t *testing.T) {
 	settings := map[string]string{
 		"root.queues": "a,stopped,full", "root.a.capacity": "40", "root.stopped.capacity": "30", "root.full.capacity": "30",
-		"root.stopped.state": "STOPPED", "root.full.maximum-applications": "1",
+		"root.stopped.state": "STOPPED", "root.full.maximum-applications": "1", "root.full.accessible-node-labels": "x",
 	}
 	fifo := worldOf(t, queue.Default(queue.FIFO))
 	w := newWorld(t, settings)
@@ -231,6 +234,10 @@ func TestMovesThatAreRefused(t *testing.T) {
 		w.app(3, "bob", "root.full")
 		w.loop.State.Apps[appID(2)].State = ledger.AppFinished
 	}
+	asks := newWorld(t, settings)
+	asks.app(1, "alice", "root.a")
+	asks.app(3, "bob", "root.full")
+	asks.uses = []scheduler.Use{{Asked: true}, {Label: "lent"}, {Label: "x", Asked: true}, {Label: "y", Asked: true}, {Label: "z", Asked: true}}
 	for name, x := range map[string]struct {
 		*world
 		app  int32
@@ -243,9 +250,13 @@ func TestMovesThatAreRefused(t *testing.T) {
 		"to a parent":         {w, 1, "root", refusal.Refused, "The specified Queue: root is not a Leaf Queue."},
 		"to a stopped queue":  {w, 1, "stopped", refusal.Refused, "root.stopped is STOPPED. Cannot accept submission of application: application_1_0001"},
 		"to a full queue":     {w, 1, "full", refusal.Refused, "root.full already has 1 applications, cannot accept submission of application: application_1_0001"},
-		"one that has ended":  {w, 2, "a", refusal.Refused, "state cannot be moved"},
-		"an unknown one":      {w, 7, "a", refusal.NoSuchApplication, "there is no application_1_0007"},
-		"in a FIFO tree":      {fifo, 1, "default", refusal.Refused, "FifoScheduler does not support"},
+		"without its labels": {
+			asks, 1, "full", refusal.Refused, // before its limits
+			"Specified queue=root.full can't satisfy following apps label expressions =[y, z] accessible node labels =[x]",
+		},
+		"one that has ended": {w, 2, "a", refusal.Refused, "state cannot be moved"},
+		"an unknown one":     {w, 7, "a", refusal.NoSuchApplication, "there is no application_1_0007"},
+		"in a FIFO tree":     {fifo, 1, "default", refusal.Refused, "FifoScheduler does not support"},
 	} {
 		if path, err := x.Move(appID(x.app), x.to); path != "" || !refusal.Is(err, x.kind) || !strings.Contains(err.Error(), x.text) {
 			t.Errorf("%s: %q, %v", name, path, err)

@@ -34,7 +34,9 @@ const maxPath = 512
 // Missing returns what has to be created for a queue to exist, parents first, or says in Hadoop's words why it can't be. above is the existing queue below which
 // the first one would be (Hadoop: CapacitySchedulerQueueManager.determineMissingParents). See Parent.Room for bounds.
 func Missing(path string, queues Queues) (list []Created, above Parent, err error) {
-	parent, name := cut(path)
+	parent, name := cut(strings.TrimFunc(path, blank))
+	name = strings.TrimFunc(name, blank) // as Hadoop trims the name of a queue
+	path = parent + "." + name
 	if parent == "" || !fairrule.ValidName(path) || strings.ContainsFunc(path, unicode.IsControl) || len(path) > maxPath {
 		return nil, above, words("%q can't be created", conf.Shorten(path))
 	}
@@ -62,6 +64,9 @@ func Missing(path string, queues Queues) (list []Created, above Parent, err erro
 	}
 	return append(list, Created{Path: full + "." + name}), above, nil
 }
+
+// blank reports whether Java's String.trim takes a character off.
+func blank(r rune) bool { return r <= ' ' }
 
 // ancestors looks upwards from a queue's parent. It returns the first queue that exists, how the first of the configuration creates queues (nil: there is none), the
 // names of those that are missing, the last first, and how far that queue of the configuration is above the leaf.

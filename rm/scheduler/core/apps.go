@@ -34,6 +34,7 @@ type App struct {
 	asks       uint8 // for containers: hasOwn, hasGuests
 	Wants      bool  // is active and asks for something
 	guided     bool  // its leaf has a leaf policy that isn't built in
+	Held       bool  // in the core of a label: it has, or has had, containers
 	excludes   bool  // its blacklist has an entry: decisions read this, which is in a line of memory that they need anyway
 	Leaf, User int32
 	El         int32
@@ -49,7 +50,8 @@ type App struct {
 	since      int64     // in a leaf with a policy: when it began to ask, or last got a container, in ms
 	guests     int64     // containers asked for of nodes that other partitions lend
 	places     int32     // of all demands
-	_          [11]int32 // to whole lines
+	wishes     int32     // at home: partitions in which it wants something
+	_          [10]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
@@ -102,6 +104,9 @@ func (s *Core) join(h handle.App, leaf int32) {
 	s.Policy.AppsChanged()
 	a.Leaf, a.User = leaf, u
 	s.guide(a)
+	if a.wishes > 0 {
+		s.userWishes(a, 1)
+	}
 	s.Users[u].Total++
 	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total++
@@ -119,6 +124,9 @@ func (s *Core) part(h handle.App) {
 	s.stop(h)
 	s.dismiss(h)
 	a := &s.Apps[h]
+	if a.wishes > 0 { // in other partitions
+		s.userWishes(a, -1)
+	}
 	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total--
 		s.Calc.Sub(&s.Queues[q].Pending, &a.PendingSum)
@@ -287,23 +295,17 @@ func (s *Core) settle(h handle.App) {
 // placeApp updates the key and mask of an application and its user.
 func (s *Core) placeApp(h handle.App) {
 	a := &s.Apps[h]
-	u, q := &s.Users[a.User], &s.Queues[a.Leaf]
+	u := &s.Users[a.User]
 	if wants := a.Active && a.asks != 0; wants != a.Wants {
-		a.Wants = wants
-		if wants {
+		if a.Wants = wants; wants {
 			a.since = leaf.Moment(s.Now)
-			if u.Wanting++; u.Wanting == 1 {
-				q.Wanting += u.Weight
-				q.ActiveUsed = q.ActiveUsed.Add(u.Used)
-			}
-		} else if u.Wanting--; u.Wanting == 0 {
-			q.Wanting -= u.Weight
-			q.ActiveUsed = q.ActiveUsed.Sub(u.Used)
 		}
+		s.wish(h, wants)
 	}
 	changed := s.appKey(a, u.Apps.Rule)
 	if changed && s.Orders.In(a.El) {
 		s.Orders.Moved(&u.Apps, a.El)
+		s.rekeyElsewhere(h, u.Apps.Rule)
 	}
 	if s.Orders.SetMask(a.El, s.maskOf(a)) || changed {
 		s.placeUser(a.User)

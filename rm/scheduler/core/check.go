@@ -108,9 +108,11 @@ func (s *Core) checkQueues() error {
 		if a.Active {
 			x.active, x.am = 1, a.Am
 		}
-		if a.Wants {
-			x.wanting = 1
-		}
+		s.Family(func(c *Core) {
+			if c.Has(handle.App(h)) && c.Apps[h].Wants {
+				x.wanting = 1
+			}
+		})
 		ofUser[a.User] = ofUser[a.User].add(x)
 		x.used = x.used.Sub(s.withheld[handle.App(h)])
 		for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
@@ -121,6 +123,12 @@ func (s *Core) checkQueues() error {
 		u := &s.Users[h]
 		has := sums{used: u.Used, am: u.AmUsed, total: u.Total, active: u.Active, wanting: u.Wanting}
 		want := ofUser[h]
+		if s.Home() != s { // which has counted others' applications, too
+			want.wanting = has.wanting
+			if want.total > 0 && (has.wanting > 0) != (wishesOf(s.Home(), s.Queues[u.Leaf].Cfg, u.Name) > 0) {
+				return fmt.Errorf("user %s in %s is known to have %d applications that want something, at home it isn't so", u.Name, s.Queues[u.Leaf].Cfg.Path, has.wanting)
+			}
+		}
 		want.reserved, want.pending, want.containers = has.reserved, has.pending, has.containers
 		if has != want {
 			return fmt.Errorf("user %s in %s has %+v, the applications %+v", u.Name, s.Queues[u.Leaf].Cfg.Path, has, want)

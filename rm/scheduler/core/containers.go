@@ -92,14 +92,6 @@ func (s *Core) Free(h handle.Container) {
 	s.settle(a)
 }
 
-// Fetch has memory come of containers that will be freed soon, and of their nodes.
-func (s *Core) Fetch(containers []handle.Container) {
-	for _, h := range containers { // reads of containers don't wait for each other
-		s.Nodes.Fetch(s.Containers[h].Node)
-		s.Survey.Fetch(s.Containers[h].Node)
-	}
-}
-
 // Fail frees a container that ended before its work was done.
 func (s *Core) Fail(h handle.Container) {
 	s.failing = true
@@ -162,6 +154,17 @@ func (s *Core) chargeApp(h handle.App, claim, held *records.Resource, containers
 	a.Running += int32(containers)
 	s.chargeUser(a, claim)
 	s.chargeQueues(a.Leaf, held, containers)
+	if s.partial && !a.Held {
+		noteHeld(s, a)
+	}
+}
+
+// noteHeld notes that an application and its queues have had something on nodes with a label.
+func noteHeld(s *Core, a *App) {
+	a.Held = true
+	for i := a.Leaf; i != order.Nothing; i = s.Queues[i].Parent {
+		s.Queues[i].Held = true
+	}
 }
 
 // chargeUser adds to the claims of an application's user.

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -427,16 +426,6 @@ func panics(t *testing.T, want string, f func()) {
 		}
 	}()
 	f()
-}
-
-// Hadoop: SizeBasedWeight and FSAppAttempt: the binary logarithm of memory in MB, and one; at least 1.
-func TestWeightBySize(t *testing.T) {
-	for mb, want := range map[int64]float64{0: 1, 1: 1, 3: 2, 1023: 10} {
-		a := core.App{Used: records.NewResource(mb/2, 7), PendingSum: records.NewResource(mb-mb/2, 7)}
-		if got := core.SizeWeight(&a); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%d MB weigh %v, want %v", mb, got, want)
-		}
-	}
 }
 
 // The place that an application leaves in its leaf is another's at once, not with the next look at the limit.

@@ -1,11 +1,8 @@
 package core
 
 import (
-	"math"
-
 	"heddle/rm/scheduler/measure"
 	"heddle/rm/scheduler/order"
-	"heddle/yarn/records"
 )
 
 // seedKey sets what of an application's key hangs on nothing that it holds or asks for.
@@ -41,9 +38,4 @@ func (s *Core) userKey(u *User) (changed bool) {
 		}
 	}
 	return changed
-}
-
-// SizeWeight lets an application weigh by the logarithm of the memory that it has and asks for.
-func SizeWeight(a *App) float64 {
-	return max(1, math.Log1p(float64(a.Used[records.Memory])+max(float64(a.PendingSum[records.Memory]), 0))/math.Ln2)
 }

@@ -23,6 +23,8 @@ type others struct {
 	home     *Core        // of one that lends its nodes; nil: it doesn't
 	lenders  []*Core      // of home: those that lend
 	nodes    bool         // others have nodes
+	Kin      *[]*Core     // those of all partitions, home first; nil: this is the only one
+	Stirred  bool         // something has changed elsewhere, so that this one is to be asked for decisions
 	Admitted []handle.App // of home: that no limit on how many run at once holds any more, and whose ApplicationMasters count elsewhere
 }
 
@@ -61,6 +63,24 @@ func (s *Core) Await(h handle.App, on bool) {
 	s.dismiss(h)
 	s.admit(h)
 	s.Admitted = s.Admitted[:0]
+}
+
+// CountMaster has the ApplicationMaster of an application count in this partition, or no more.
+func (s *Core) CountMaster(h handle.App, here bool) {
+	a := &s.Apps[h]
+	if a.Spec.Elsewhere != here {
+		return
+	}
+	before := a.Am
+	a.Spec.Elsewhere, a.Am = !here, records.Resource{}
+	if here {
+		a.Am = s.Policy.Master(a.Spec.AM)
+	}
+	if a.Active {
+		q, u := &s.Queues[a.Leaf], &s.Users[a.User]
+		q.AmUsed, u.AmUsed = q.AmUsed.Sub(before).Add(a.Am), u.AmUsed.Sub(before).Add(a.Am)
+	}
+	s.retryActivation(a.Leaf)
 }
 
 // Start makes an application active, as its ApplicationMaster is within limits elsewhere.

@@ -158,6 +158,9 @@ func (s *Core) rebuild() {
 	for h := range s.Queues {
 		q := &s.Queues[h]
 		q.Wanting, q.Shares, q.ActiveUsed, q.LimitKnown = 0, 0, [len(q.Used)]int64{}, false
+		if home := s.Home(); home != s {
+			q.Wanting = wanting(home, q.Cfg)
+		}
 	}
 	for i := range s.Users {
 		u := &s.Users[i]
@@ -168,7 +171,9 @@ func (s *Core) rebuild() {
 		u.share = s.Calc.Share(&u.Used)
 		q.Shares += u.share
 		if u.Wanting > 0 {
-			q.Wanting += u.Weight
+			if s.Home() == s {
+				q.Wanting += u.Weight
+			}
 			q.ActiveUsed = q.ActiveUsed.Add(u.Used)
 		}
 		s.userKey(u)

@@ -25,6 +25,7 @@ type Queue struct {
 	Apps             order.Rule // how applications of a leaf are ordered
 	LimitKnown       bool       // leafState.userLimit is up to date
 	retry            bool       // is among Scheduler.activate
+	Held             bool       // in the core of a label: it has, or has had, containers
 	GuaranteedShare  float64    // share of the cluster that use is measured by: what is guaranteed, or one smallest container
 	Cfg              *queue.Queue
 
@@ -217,6 +218,9 @@ func (s *Core) userOf(leaf int32, name string) int32 {
 	s.Users[h] = User{
 		Name: name, Leaf: leaf, el: s.Orders.Take(h), Weight: float64(q.Cfg.UserWeight(name)),
 		Apps: order.New(q.Apps),
+	}
+	if home := s.Home(); home != s {
+		s.Users[h].Wanting = wishesOf(home, q.Cfg, name)
 	}
 	q.Names[name] = h
 	*s.Orders.Key(s.Users[h].el) = order.Never

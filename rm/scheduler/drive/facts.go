@@ -78,6 +78,9 @@ func (d *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r record
 	h := d.Scheduler.RestoreGrant(a, n, r, c.Priority, c.Since)
 	d.enter(h, container{app: a, attempt: c.Attempt, id: c.ID, priority: c.Priority, am: c.AM, since: c.Since, known: true})
 	d.growing.moved(d.ContainerID(h), h)
+	if c.AM {
+		d.Scheduler.NoteMaster(a, h)
+	}
 	return h
 }
 
@@ -89,6 +92,7 @@ func (d *Driver) Identify(attempt int32, first int64, am bool, containers ...sch
 		c.attempt, c.id, c.am, c.known = attempt, first+int64(i), am && i == 0, true
 		if c.am {
 			d.apps[c.app].master = h
+			d.Scheduler.NoteMaster(c.app, h)
 		}
 	}
 }

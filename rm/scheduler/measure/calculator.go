@@ -221,6 +221,11 @@ func (c *Calculator) Weighted(limit records.Resource, weight float64) records.Re
 	return limit
 }
 
+// SizeWeight lets an application weigh by the logarithm of the memory that it has and asks for, in MB.
+func SizeWeight(has, asks int64) float64 {
+	return max(1, math.Log1p(float64(has)+max(float64(asks), 0))/math.Ln2)
+}
+
 // Descend sorts shares, which are few and mostly in order.
 func Descend(shares []float64) {
 	for i := 1; i < len(shares); i++ {

@@ -1,6 +1,7 @@
 package measure_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -308,5 +309,14 @@ func TestRounding(t *testing.T) {
 	shares := []float64{0.1, 0.5, 0.3, 0.5, 0.2}
 	if measure.Descend(shares); !slices.Equal(shares, []float64{0.5, 0.5, 0.3, 0.2, 0.1}) {
 		t.Errorf("sorted: %v", shares)
+	}
+}
+
+// Hadoop: SizeBasedWeight and FSAppAttempt: the binary logarithm of memory in MB, and one; at least 1.
+func TestWeightBySize(t *testing.T) {
+	for mb, want := range map[int64]float64{0: 1, 1: 1, 3: 2, 1023: 10} {
+		if got := measure.SizeWeight(mb/2, mb-mb/2); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d MB weigh %v, want %v", mb, got, want)
+		}
 	}
 }

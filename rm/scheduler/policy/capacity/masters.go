@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
@@ -32,25 +33,42 @@ func (p *Policy) userAMShare(q *core.Queue, u *core.User, users int) (out record
 // become active, and those whose applications all wait (Hadoop: UsersManager.getNumActiveUsers).
 func (p *Policy) activeUsers(q *core.Queue) int { return p.activeUsersWith(q, p.wishes(q)) }
 
-// wishes counts by users the applications of a leaf that ask for something and wait to become active.
-func (p *Policy) wishes(q *core.Queue) map[int32]int {
-	if len(q.Waiting) == 0 {
-		return nil
-	}
-	of := map[int32]int{}
-	p.s.Passed += int64(len(q.Waiting))
-	for _, h := range q.Waiting {
-		if a := &p.s.Apps[h]; a.Pending > 0 {
-			of[a.User]++
+// wishes counts by users, as home knows them, the applications of a leaf that ask for something and wait to become active.
+func (p *Policy) wishes(q *core.Queue) (of map[int32]int) {
+	home := p.s.Home()
+	p.s.Family(func(c *core.Core) {
+		leaf, known := c.ByPath[q.Cfg.Path]
+		if !known || len(c.Queues[leaf].Waiting) == 0 {
+			return
 		}
-	}
+		if of == nil {
+			of = map[int32]int{}
+		}
+		p.s.Passed += int64(len(c.Queues[leaf].Waiting))
+		for _, h := range c.Queues[leaf].Waiting {
+			if asks(p.s, h) {
+				of[home.Apps[h].User]++
+			}
+		}
+	})
 	return of
 }
 
+// asks reports whether an application asks for something in any partition.
+func asks(s *core.Core, h handle.App) (some bool) {
+	s.Family(func(c *core.Core) { some = some || c.Has(h) && c.Apps[h].Pending > 0 })
+	return some
+}
+
 func (p *Policy) activeUsersWith(q *core.Queue, wishes map[int32]int) (n int) {
-	p.s.Orders.All(&q.Inner, func(i int32) bool {
-		ref := p.s.Orders.Ref(i)
-		if u := &p.s.Users[ref]; u.Wanting > 0 || u.Active == 0 || wishes[ref] > 0 {
+	home := p.s.Home()
+	leaf, known := home.ByPath[q.Cfg.Path]
+	if !known {
+		return 0
+	}
+	home.Orders.All(&home.Queues[leaf].Inner, func(i int32) bool {
+		ref := home.Orders.Ref(i)
+		if u := &home.Users[ref]; u.Wanting > 0 || u.Active == 0 || wishes[ref] > 0 {
 			n++
 		}
 		return true
@@ -61,8 +79,10 @@ func (p *Policy) activeUsersWith(q *core.Queue, wishes map[int32]int) (n int) {
 // onlyWish reports whether a user counts as active for nothing but one waiting application. YARN tries an application for the
 // first time before it knows what that asks for, and so without its user among the active ones.
 func (p *Policy) onlyWish(a *core.App, wishes map[int32]int) bool {
-	u := &p.s.Users[a.User]
-	return a.Pending > 0 && u.Wanting == 0 && u.Active > 0 && wishes[a.User] == 1
+	home, h := p.s.Home(), handle.App(p.s.Orders.Ref(a.El))
+	of := home.Apps[h].User
+	u := &home.Users[of]
+	return asks(p.s, h) && u.Wanting == 0 && u.Active > 0 && wishes[of] == 1
 }
 
 // Activate makes the applications of a leaf active that the limits on ApplicationMasters admit. The first of a queue always is.

@@ -9,6 +9,7 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/measure"
 	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
@@ -99,9 +100,10 @@ func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
 		return false
 	}
 	before := k.Ratio
-	k.Ratio = float64(a.Used[records.Memory])
+	used, pending := p.s.Memory(a)
+	k.Ratio = float64(used)
 	if p.s.Queues[a.Leaf].Cfg.SizeBasedWeight {
-		k.Ratio /= core.SizeWeight(a)
+		k.Ratio /= measure.SizeWeight(used, pending)
 	}
 	return k.Ratio != before
 }

@@ -72,10 +72,12 @@ func (p *Policy) UserLimit(q *core.Queue) records.Resource {
 // UserLimitsOfAll returns what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
 // (Hadoop: AbstractLeafQueue.getResourceLimitForAllUsers).
 func (p *Policy) UserLimitsOfAll() map[int32]records.Resource {
-	weights := map[int32]float64{}
-	for i := range p.s.Users {
-		if u := &p.s.Users[i]; u.Total > 0 {
-			weights[u.Leaf] += u.Weight
+	weights, home := map[int32]float64{}, p.s.Home()
+	for i := range home.Users {
+		if u := &home.Users[i]; u.Total > 0 {
+			if leaf, known := p.s.ByPath[home.Queues[u.Leaf].Cfg.Path]; known {
+				weights[leaf] += u.Weight
+			}
 		}
 	}
 	limits := make(map[int32]records.Resource, len(weights))

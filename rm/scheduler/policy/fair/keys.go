@@ -61,7 +61,7 @@ func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, minimum *r
 // appWeight returns the weight of an application under the FairScheduler.
 func (p *Policy) appWeight(a *core.App) float64 {
 	if p.s.Tree.Settings.Fair.SizeBasedWeight {
-		return core.SizeWeight(a)
+		return measure.SizeWeight(a.Used[records.Memory], a.PendingSum[records.Memory])
 	}
 	return 1
 }
