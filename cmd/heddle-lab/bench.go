@@ -29,7 +29,7 @@ func newBenchRM(s *source) *cobra.Command {
 	var o load.Options
 	var memory, cores, containerMB int64
 	var asJSON, stock, busy bool
-	var runs, open int
+	var runs, open, partitions int
 	var beside string
 	c := &cobra.Command{
 		Use:   "rm",
@@ -60,11 +60,14 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if runs < 1 {
 				return fmt.Errorf("--runs is %d: it must be at least 1", runs)
 			}
-			if beside != "" || open > 0 {
+			if beside != "" || open > 0 || partitions > 0 {
 				if s.named() {
-					return errors.New("--tabs and --beside measure ResourceManagers that are started for them: name no configuration")
+					return errors.New("--tabs, --partitions and --beside measure ResourceManagers that are started for them: name no configuration")
 				}
 				sides := withTabs(open)
+				if partitions > 0 {
+					sides = withPartitions(partitions)
+				}
 				if beside != "" {
 					if sides, err = withSetting(beside); err != nil {
 						return err
@@ -130,10 +133,11 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
 	f.IntVar(&open, "tabs", 0, "start ResourceManagers without and with so many browser tabs on their first page, in turn, and compare them")
+	f.IntVar(&partitions, "partitions", 0, "start ResourceManagers without labels and with nodes of so many labels, in turn, and compare them")
 	f.StringVar(&beside, "beside", "", "KEY=VALUE: start ResourceManagers without and with this setting on this machine in turn, and compare them")
 	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
 	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
-	f.IntVar(&runs, "runs", 3, "runs of each with --stock, --beside or --tabs")
+	f.IntVar(&runs, "runs", 3, "runs of each with --stock, --beside, --partitions or --tabs")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.AddCommand(&cobra.Command{
 		Use: keepCommand, Short: "Take back what a load has registered, for heddle-lab bench rm", Hidden: true, Args: cobra.NoArgs,

@@ -22,6 +22,7 @@ type besideSide struct {
 	name     string
 	settings []string // KEY=VALUE
 	tabs     int      // that are open on its first page
+	labels   []string // of its nodes and of what ApplicationMasters ask for
 }
 
 // besideRun is a load of one of them.
@@ -54,6 +55,12 @@ func withTabs(n int) [2]besideSide {
 	return [2]besideSide{{name: "no tabs"}, {name: fmt.Sprintf("%d tabs", n), tabs: n}}
 }
 
+// withPartitions are sides without labels, and with nodes of n of them.
+func withPartitions(n int) [2]besideSide {
+	labels := load.Labels(n)
+	return [2]besideSide{{name: "no labels"}, {name: fmt.Sprintf("%d partitions", n), labels: labels, settings: load.PartitionSettings(labels)}}
+}
+
 // benchBeside loads ResourceManagers of this machine runs times each, always new ones. Which side is first alternates, so that what else the machine
 // does concerns both.
 func benchBeside(ctx context.Context, o load.Options, sides [2]besideSide, runs int, tell io.Writer) (all [2][]besideRun, err error) {
@@ -82,6 +89,10 @@ func besideOnce(ctx context.Context, o load.Options, side *besideSide) (r beside
 	}
 	defer func() { err = errors.Join(err, own.stop()) }()
 	if err := o.Address(config); err != nil {
+		return r, err
+	}
+	o.Labels = side.labels
+	if err := load.AddLabels(ctx, o); err != nil {
 		return r, err
 	}
 	if err := fill(ctx, o); err != nil {

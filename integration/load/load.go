@@ -22,6 +22,7 @@ import (
 type Options struct {
 	// Addresses of the ResourceManagers' ports.
 	Client, Master, Tracker []string
+	Admin                   []string // for AddLabels
 	User                    string
 	Queue                   string
 
@@ -40,6 +41,10 @@ type Options struct {
 	EndByNode   bool          // start containers and let them end on their nodes, instead of giving them back
 
 	Warmup, Duration time.Duration
+
+	// Labels are those of nodes and asks, which take turns; nil: they have none. AddLabels has made them known, and PartitionSettings let
+	// ApplicationMasters use them.
+	Labels []string
 
 	// Submits is told of each application before it is submitted; nil: it isn't reported. Applications then have a lifetime, so
 	// that they end by themselves.
@@ -147,6 +152,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("ApplicationMaster %d of %d: %w", i+1, o.Masters, err)
 		}
+		m.label = labelOf(&o, i)
 		peers.Go(func() { m.live(ctx) })
 	}
 	r.warmUp(ctx)

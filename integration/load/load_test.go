@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,7 @@ func configured(tb testing.TB, set map[string]string) Options {
 		Client:  []string{r.Addr(rm.ClientAddress).String()},
 		Master:  []string{r.Addr(rm.MasterAddress).String()},
 		Tracker: []string{r.Addr(rm.TrackerAddress).String()},
+		Admin:   []string{r.Addr(rm.AdminAddress).String()},
 		User:    "load", Queue: "default",
 		Nodes: 20, NodeResource: records.NewResource(16384, 16), Heartbeat: 50 * time.Millisecond,
 		Masters: 3, Container: records.NewResource(1024, 1),
@@ -88,6 +90,29 @@ func TestLoad(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each of two ApplicationMasters asks for the nodes of one label, so that both get containers only where nodes and asks have them.
+func TestLoadOfPartitions(t *testing.T) {
+	labels := Labels(2)
+	set := map[string]string{}
+	for _, s := range PartitionSettings(labels) {
+		k, v, _ := strings.Cut(s, "=")
+		set[k] = v
+	}
+	o := configured(t, set)
+	o.Labels, o.Masters, o.Duration = labels, 2, 300*time.Millisecond
+	if err := AddLabels(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	res, err := Run(t.Context(), o)
+	for d := o.Duration; err == nil && res.Grants == 0 && d < 20*time.Second; d *= 4 {
+		o.Duration = d
+		res, err = Run(t.Context(), o)
+	}
+	if err != nil || res.Grants == 0 {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

@@ -20,6 +20,7 @@ type master struct {
 	client   *ipc.Client
 	rm       ipc.Invoker
 	response int32
+	label    string
 
 	waiting []time.Time       // when each pending container was asked for, oldest first
 	asked   int32             // the count last sent to the ResourceManager
@@ -195,6 +196,7 @@ func (m *master) allocate(ctx context.Context) error {
 		row.SetCapability(m.run.container)
 		row.SetNumContainers(want)
 		row.SetRelaxLocality(true)
+		row.SetNodeLabelExpression(m.label)
 		req.SetAsk([]*pb.ResourceRequest{row})
 		m.asked = want
 	}

@@ -22,6 +22,7 @@ type node struct {
 	rm       ipc.Invoker
 	response int32
 	keys     [2]*pb.MasterKey
+	label    string
 
 	mu      sync.Mutex
 	started []records.ContainerID // containers started since the last heartbeat
@@ -35,6 +36,7 @@ func newNode(r *run, i int) *node {
 		run:     r,
 		id:      nodeID(i),
 		client:  r.o.client(),
+		label:   labelOf(&r.o, i),
 		running: map[records.ContainerID]bool{},
 	}
 	n.rm = n.client.Failover(r.o.Tracker, protocol.ResourceTracker, r.o.nodeManager(),
@@ -49,6 +51,12 @@ func (n *node) register(ctx context.Context) error {
 	req.SetResource(records.ResourceTypes{}.PB(n.run.o.NodeResource))
 	req.SetPhysicalResource(records.ResourceTypes{}.PB(n.run.o.NodeResource))
 	req.SetNmVersion(conf.HadoopVersion)
+	if n.label != "" {
+		l := &pb.NodeLabel{}
+		l.SetName(n.label)
+		req.SetNodeLabels(&pb.NodeLabels{})
+		req.GetNodeLabels().SetNodeLabels([]*pb.NodeLabel{l})
+	}
 	n.mu.Lock()
 	for id := range n.running {
 		s := &pb.NMContainerStatus{}

@@ -15,7 +15,7 @@ func (o *Options) Address(c *conf.Config) error {
 	for _, p := range []struct {
 		key string
 		to  *[]string
-	}{{rm.ClientAddress, &o.Client}, {rm.MasterAddress, &o.Master}, {rm.TrackerAddress, &o.Tracker}} {
+	}{{rm.ClientAddress, &o.Client}, {rm.MasterAddress, &o.Master}, {rm.TrackerAddress, &o.Tracker}, {rm.AdminAddress, &o.Admin}} {
 		addrs, err := c.RMAddresses(p.key)
 		if err != nil {
 			return err
