@@ -108,41 +108,67 @@ func Later(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login,
 	return l, nil
 }
 
-// FromCache returns the login of the user that ran kinit. path is the file of the cache, with FILE: before it or not.
+// FromCache returns the login of the user that ran kinit. path is the file of the cache, with FILE: before it or not. The file is read again when most of the ticket's life is
+// over: kinit may have put a new one there.
 func FromCache(c *config.Config, path string) (*Login, error) {
 	file, err := cacheFile(path)
 	if err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no Kerberos ticket in %s: run kinit", file)
-	} else if err != nil {
-		return nil, fmt.Errorf("ticket cache: %w", err)
-	}
-	cache, err := parseCache(b)
+	name, realm, s, err := readCache(file)
 	if err != nil {
-		return nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
+		return nil, err
 	}
-	name, realm := cache.GetClientPrincipalName(), cache.GetClientRealm()
-	l := &Login{principal: name.PrincipalNameString() + "@" + realm, name: name, realm: realm, conf: c, now: time.Now}
-	entry, ok := cache.GetEntry(types.PrincipalName{NameType: 2, NameString: []string{"krbtgt", realm}})
-	if !ok {
-		return nil, fmt.Errorf("%s has no ticket-granting ticket of %s: run kinit", file, realm)
-	}
-	var tgt messages.Ticket
-	if err := tgt.Unmarshal(entry.Ticket); err != nil {
-		return nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
-	}
-	l.session = &session{tgt: tgt, key: entry.Key, start: entry.AuthTime, end: entry.EndTime, tickets: map[string]cached{}, unrenewable: true}
-	l.begin = func() (*session, error) {
-		return nil, fmt.Errorf("the ticket of %s in %s ended at %v: run kinit", l.principal, file, entry.EndTime.Local())
-	}
-	if !l.now().Before(entry.EndTime) {
+	l := &Login{principal: name.PrincipalNameString() + "@" + realm, name: name, realm: realm, conf: c, now: time.Now, session: s}
+	l.begin = func() (*session, error) { return l.reread(file) }
+	if !l.now().Before(s.end) {
 		_, err := l.begin()
 		return nil, err
 	}
 	return l, nil
+}
+
+// reread returns the session of the cache's ticket as it is now.
+func (l *Login) reread(file string) (*session, error) {
+	name, realm, s, err := readCache(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case name.PrincipalNameString()+"@"+realm != l.principal:
+		return nil, fmt.Errorf("the ticket in %s is %s@%s's by now, and not %s's: run kinit", file, name.PrincipalNameString(), realm, l.principal)
+	case !l.now().Before(s.end):
+		return nil, fmt.Errorf("the ticket of %s in %s ended at %v: run kinit", l.principal, file, s.end.Local())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session != nil && l.session.end.Equal(s.end) {
+		return l.session, nil // with the tickets of services
+	}
+	return s, nil
+}
+
+// readCache returns the ticket-granting ticket in a cache, and whose it is.
+func readCache(file string) (name types.PrincipalName, realm string, s *session, err error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return name, "", nil, fmt.Errorf("there is no Kerberos ticket in %s: run kinit", file)
+	} else if err != nil {
+		return name, "", nil, fmt.Errorf("ticket cache: %w", err)
+	}
+	cache, err := parseCache(b)
+	if err != nil {
+		return name, "", nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
+	}
+	name, realm = cache.GetClientPrincipalName(), cache.GetClientRealm()
+	entry, ok := cache.GetEntry(types.PrincipalName{NameType: 2, NameString: []string{"krbtgt", realm}})
+	if !ok {
+		return name, "", nil, fmt.Errorf("%s has no ticket-granting ticket of %s: run kinit", file, realm)
+	}
+	var tgt messages.Ticket
+	if err := tgt.Unmarshal(entry.Ticket); err != nil {
+		return name, "", nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
+	}
+	return name, realm, &session{tgt: tgt, key: entry.Key, start: entry.AuthTime, end: entry.EndTime, tickets: map[string]cached{}, unrenewable: true}, nil
 }
 
 // cacheFile returns the file of a cache's name, as $KRB5CCNAME has it.
@@ -181,8 +207,11 @@ func (l *Login) Principal() string { return l.principal }
 func (l *Login) login() error {
 	l.mu.Lock()
 	now, pause := l.now(), leastPause
-	if l.session == nil {
+	switch {
+	case l.session == nil:
 		pause = firstPause
+	case l.session.unrenewable:
+		pause = time.Second // a file is read
 	}
 	if !l.tried.IsZero() && now.Sub(l.tried) < pause {
 		defer l.mu.Unlock()
@@ -254,7 +283,7 @@ func (l *Login) fetch(service, host string) (kerberos.Ticket, error) {
 	now, s, away, silent := l.now(), l.session, l.away, l.silent
 	l.mu.Unlock()
 	due := s == nil || !now.Before(s.start.Add(time.Duration(renewAt*float64(s.end.Sub(s.start)))))
-	if due && (s == nil || !s.unrenewable || !now.Before(s.end)) {
+	if due {
 		err := l.login()
 		l.mu.Lock()
 		s = l.session

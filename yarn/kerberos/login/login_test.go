@@ -244,7 +244,7 @@ func TestTicketCaches(t *testing.T) {
 	if _, err := FromCache(conf, k.Cache()); err == nil || !strings.Contains(err.Error(), "run kinit") || !strings.Contains(err.Error(), k.Cache()) {
 		t.Errorf("without a cache: %v", err)
 	}
-	k.Kinit(keys, alice)
+	k.Kinit(keys, alice, "-l", "30m")
 	l, err := FromCache(conf, "FILE:"+k.Cache())
 	if err != nil {
 		t.Fatal(err)
@@ -255,9 +255,24 @@ func TestTicketCaches(t *testing.T) {
 	if err := talk(t, l, a); err != nil {
 		t.Error(err)
 	}
-	l.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	later := 31 * time.Minute
+	l.now = func() time.Time { return time.Now().Add(later) }
+	if err := talk(t, l, a); err == nil || !strings.Contains(err.Error(), "run kinit") {
+		t.Errorf("after half an hour: %v", err)
+	}
+	k.Kinit(keys, alice)
+	later += 2 * time.Second
+	if err := talk(t, l, a); err != nil {
+		t.Errorf("kinit has put a new ticket there: %v", err)
+	}
+	later = 2 * time.Hour
 	if err := talk(t, l, a); err == nil || !strings.Contains(err.Error(), "run kinit") {
 		t.Errorf("after its end: %v", err)
+	}
+	k.Kinit(keys, service)
+	later += 2 * time.Second
+	if err := talk(t, l, a); err == nil || !strings.Contains(err.Error(), "is "+service+"'s by now, and not "+alice) {
+		t.Errorf("kinit was run for another: %v", err)
 	}
 	if _, err := l.Ticket(t.Context(), "nobody", "host.test"); err == nil {
 		t.Error("there is a ticket for a service that the KDC doesn't know")
