@@ -36,6 +36,11 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	check("", err)
 	if err == nil {
 		check("", checkFolders(&s))
+	} else if errors.As(err, new(*conf.StartedBy)) { // it holds for another user as well what is wrong with services
+		check("", s.readJava(c))
+	}
+	for _, note := range s.notes {
+		found = append(found, conf.Problem{Severity: conf.Warning, Message: note, Roles: conf.NodeManager})
 	}
 	_, err = readSecret(c)
 	check(secretKey, err)
