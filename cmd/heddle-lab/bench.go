@@ -139,7 +139,7 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
 	f.IntVar(&runs, "runs", 3, "runs of each with --stock, --beside, --partitions or --tabs")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(newTabs(), &cobra.Command{
 		Use: keepCommand, Short: "Take back what a load has registered, for heddle-lab bench rm", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return load.Keep(os.Stdin) },
 	})

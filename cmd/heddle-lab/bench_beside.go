@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"heddle/conf"
 	"heddle/integration/load"
@@ -98,29 +102,58 @@ func besideOnce(ctx context.Context, o load.Options, side *besideSide) (r beside
 	if err := fill(ctx, o); err != nil {
 		return r, err
 	}
-	open := tabs.Open(ctx, "http://"+config.Text(rm.WebAddress), side.tabs)
-	defer func() {
-		_, failed := open.Close()
-		err = errors.Join(err, failed)
-	}()
-	idle := int64(0)
-	if side.tabs > 0 {
-		select {
-		case <-time.After(idleTime):
-		case <-ctx.Done():
-			return r, ctx.Err()
-		}
-		idle = open.Bytes()
+	if side.tabs == 0 {
+		return measured(ctx, o, own.pid)
 	}
-	if r, err = measured(ctx, o, own.pid); err != nil || side.tabs == 0 {
+	return measuredWith(ctx, o, own.pid, side.tabs, "http://"+config.Text(rm.WebAddress))
+}
+
+// measuredWith measures with tabs on the pages of a web port.
+func measuredWith(ctx context.Context, o load.Options, pid, n int, web string) (r besideRun, err error) {
+	me, err := os.Executable()
+	if err != nil {
 		return r, err
 	}
-	perTab := func(bytes int64, took time.Duration) int64 {
-		return int64(float64(bytes) / float64(side.tabs) / took.Minutes())
+	open, err := tabs.Start(ctx, []string{me, "bench", "rm", tabsCommand, web, strconv.Itoa(n)})
+	if err != nil {
+		return r, err
 	}
-	r.idle, r.each = perTab(idle, idleTime), perTab(open.Bytes()-idle, r.took)
-	return r, nil
+	defer func() { err = errors.Join(err, open.Close()) }()
+	select {
+	case <-time.After(idleTime):
+	case <-ctx.Done():
+		return r, ctx.Err()
+	}
+	idle, err := open.Bytes()
+	if err != nil {
+		return r, err
+	}
+	if r, err = measured(ctx, o, pid); err != nil {
+		return r, err
+	}
+	all, err := open.Bytes()
+	perTab := func(bytes int64, took time.Duration) int64 {
+		return int64(float64(bytes) / float64(n) / took.Minutes())
+	}
+	r.idle, r.each = perTab(idle, idleTime), perTab(all-idle, r.took)
+	return r, err
 }
+
+// newTabs is the command that opens tabs in a process of their own.
+func newTabs() *cobra.Command {
+	return &cobra.Command{
+		Use: tabsCommand + " URL N", Short: "Open browser tabs, for heddle-lab bench rm", Hidden: true, Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.Atoi(args[1])
+			if err != nil {
+				return err
+			}
+			return tabs.Serve(cmd.Context(), os.Stdin, cmd.OutOrStdout(), args[0], n)
+		},
+	}
+}
+
+const tabsCommand = "tabs"
 
 // idleTime is how long tabs are open before the load. Each of them refreshes a few times.
 const idleTime = 30 * time.Second
