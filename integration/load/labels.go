@@ -54,7 +54,15 @@ func AddLabels(ctx context.Context, o Options) error {
 	return nil
 }
 
-// labelOf returns the label of the i-th node or ApplicationMaster.
+// labelOfNode returns the label of the i-th node. Some have none, as ApplicationMasters that aren't managed count among these.
+func labelOfNode(o *Options, i int) string {
+	if i%(len(o.Labels)+1) == len(o.Labels) {
+		return ""
+	}
+	return o.Labels[i%(len(o.Labels)+1)]
+}
+
+// labelOf returns the label that the i-th ApplicationMaster asks for.
 func labelOf(o *Options, i int) string {
 	if len(o.Labels) == 0 {
 		return ""

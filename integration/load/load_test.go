@@ -102,8 +102,11 @@ func TestLoadOfPartitions(t *testing.T) {
 		set[k] = v
 	}
 	o := configured(t, set)
-	o.Labels, o.Masters, o.Duration = labels, 2, 300*time.Millisecond
+	o.Labels, o.Masters, o.Duration = labels, 4, 300*time.Millisecond
 	if err := AddLabels(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), o); err != nil { // its applications live on
 		t.Fatal(err)
 	}
 	res, err := Run(t.Context(), o)

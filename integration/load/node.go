@@ -36,7 +36,7 @@ func newNode(r *run, i int) *node {
 		run:     r,
 		id:      nodeID(i),
 		client:  r.o.client(),
-		label:   labelOf(&r.o, i),
+		label:   labelOfNode(&r.o, i),
 		running: map[records.ContainerID]bool{},
 	}
 	n.rm = n.client.Failover(r.o.Tracker, protocol.ResourceTracker, r.o.nodeManager(),
