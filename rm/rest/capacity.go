@@ -408,7 +408,7 @@ func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out
 		elsewhere, more := t.userUsages(u, one.Name)
 		out.User = append(out.User, queueUser{
 			Name: one.Name, Used: t.resource(one.Used.Add(more)), Pending: one.Waiting, Active: one.Active, AMUsed: held,
-			Limit: t.resource(one.Limit), Weight: float32(one.Weight), IsActive: one.Wants,
+			Limit: t.resource(one.Limit), Weight: float32(one.Weight), IsActive: one.Wanting > 0,
 			Resources: partitions{append([]partitionUsage{{
 				Used: t.resource(one.Used), Reserved: t.resource(one.Reserved), Pending: none, AMUsed: &held, AMLimit: &amLimit,
 				UserAMLimit: &none,

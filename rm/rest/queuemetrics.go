@@ -50,7 +50,7 @@ func (m queueMetrics) beans() (out []daemon.Bean) {
 				u.Amount, u.State = l.Amount, l.State
 			}
 			attrs := append([]daemon.Attr{{Name: "tag.Partition", Value: name}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: m.host}}, tags...)
-			attrs = append(attrs, n.use(q, &u, false)...)
+			attrs = append(attrs, n.use(q, &u, view.Active{}, false)...)
 			out = append(out, daemon.Bean{Name: service + partition + name + id, Type: partition + name + id, Attrs: attrs})
 		}
 		bean(m.tree.Root, "")
@@ -92,7 +92,7 @@ func (m queueMetrics) queue(q *queue.Queue) []daemon.Attr {
 		attrs = append(attrs, daemon.Attr{Name: "tag.SchedulingPolicy", Value: q.Fair.Policy})
 	}
 	attrs = append(attrs, daemon.Attr{Name: "tag.Hostname", Value: m.host})
-	attrs = append(attrs, m.use(q, u, q.Parent == nil)...)
+	attrs = append(attrs, m.use(q, u, view.ActiveIn(q, m.uses), q.Parent == nil)...)
 	switch m.tree.Kind {
 	case queue.Capacity:
 		return append(attrs, m.capacity(q, u)...)
@@ -155,20 +155,18 @@ func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
 	// YARN counts neither applications nor places for partitions.
 	u.Past.Submitted, u.Past.Completed, u.Past.Failed, u.Past.Killed, u.Past.Firsts, u.Past.FirstsDelay = 0, 0, 0, 0, 0, 0
 	u.Past.NodeLocal, u.Past.RackLocal, u.Past.OffSwitch = 0, 0, 0
-	return append(attrs, m.use(of, &u, false)...)
+	return append(attrs, m.use(of, &u, view.Active{}, false)...)
 }
 
 // runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
 // use returns the attributes of a queue's use and history. With cluster, applications count from when the cluster began.
-func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, cluster bool) (attrs []daemon.Attr) {
+func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, who view.Active, cluster bool) (attrs []daemon.Attr) {
 	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	var running, pending, unmanagedRunning, unmanagedPending int
 	ages := make([]int, len(runningFor))
-	users := map[string]bool{}
 	for _, a := range u.Apps {
-		users[a.User] = true
 		runs, waits := &running, &pending
 		if a.Unmanaged {
 			runs, waits = &unmanagedRunning, &unmanagedPending
@@ -188,8 +186,8 @@ func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, cluster bool) (attrs
 	for i, minutes := range runningFor {
 		number("running_"+strconv.FormatInt(minutes, 10), ages[i])
 	}
-	number("ActiveApplications", len(u.Apps))
-	number("ActiveUsers", len(users))
+	number("ActiveApplications", who.Apps)
+	number("ActiveUsers", who.Users)
 	number("AllocatedContainers", u.Containers)
 	number("AppsPending", pending+unmanagedPending)
 	number("AppsRunning", running+unmanagedRunning)

@@ -258,7 +258,7 @@ func (h *history) read(w io.Writer) {
 			if fair {
 				u.Limit, u.AMShare = records.Resource{}, records.Resource{}
 			}
-			fmt.Fprintln(w, u.Name, u.Weight, u.Used, u.Reserved, u.Pending, u.Limit, u.AMUsed, u.AMShare, u.Active, u.Waiting, u.Wants)
+			fmt.Fprintln(w, u.Name, u.Weight, u.Used, u.Reserved, u.Pending, u.Limit, u.AMUsed, u.AMShare, u.Active, u.Waiting, u.Wanting > 0)
 		}
 	}
 	for _, a := range h.apps {

@@ -57,7 +57,7 @@ type UserView struct {
 	AMShare        records.Resource // that ApplicationMasters may have by the limits of users, whatever the queue's limit is
 	Active         int              // applications that may have containers
 	Waiting        int              // others
-	Wants          bool             // asks for something
+	Wanting        int              // applications that ask for something
 }
 
 // Queues returns all queues, parents first, in the order of their configuration.
@@ -151,7 +151,7 @@ func (s *part) queueView(h int32, now moment) QueueView {
 func (s *part) userView(q *core.Queue, u *core.User, x *asked, v *QueueView) UserView {
 	return UserView{
 		Name: u.Name, Weight: u.Weight, Used: u.Used, Limit: s.core.Calc.Weighted(v.UserLimit, u.Weight), AMUsed: u.AmUsed,
-		AMShare: s.policy.UserAMShare(q, u), Active: int(u.Active), Waiting: int(u.Total - u.Active), Wants: u.Wanting > 0,
+		AMShare: s.policy.UserAMShare(q, u), Active: int(u.Active), Waiting: int(u.Total - u.Active), Wanting: int(u.Wanting),
 		Pending: x.pending, Reserved: x.reserved,
 	}
 }

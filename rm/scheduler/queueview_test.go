@@ -45,10 +45,10 @@ func TestViewsOfQueues(t *testing.T) {
 		t.Fatalf("users: %+v", q.Users)
 	}
 	u, v := q.Users[0], q.Users[1]
-	if u.Name != "u" || u.Used != gb(4) || u.Pending != gb(40) || u.AMUsed != gb(2) || !u.Wants || u.Active != 1 || u.Weight != 1 {
+	if u.Name != "u" || u.Used != gb(4) || u.Pending != gb(40) || u.AMUsed != gb(2) || u.Wanting != 1 || u.Active != 1 || u.Weight != 1 {
 		t.Errorf("%+v", u)
 	}
-	if v.Name != "v" || v.Used != gb(2) || !v.Pending.IsZero() || v.Wants || v.Active != 1 {
+	if v.Name != "v" || v.Used != gb(2) || !v.Pending.IsZero() || v.Wanting != 0 || v.Active != 1 {
 		t.Errorf("%+v", v)
 	}
 	if _, ok := s.Queue("root.c"); ok {

@@ -197,7 +197,7 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse) *pb.QueueStatis
 		m.SetNumAppsKilled(all.Killed)
 		m.SetNumAppsFailed(all.Failed)
 	}
-	m.SetNumActiveUsers(int64(u.Users()))
+	m.SetNumActiveUsers(int64(u.Active().Users))
 	free := u.Available(t.tree, q, t.total)
 	m.SetAvailableMemoryMB(free.MemoryMB())
 	m.SetAvailableVCores(free.VCores())

@@ -110,13 +110,29 @@ func (u *QueueUse) Live() int {
 	return n
 }
 
-// Users returns the number of users with live applications.
-func (u *QueueUse) Users() int {
-	names := map[string]bool{}
-	for _, a := range u.Apps {
-		names[a.User] = true
+// Active counts applications that ask for something, and their users.
+type Active struct{ Apps, Users int }
+
+// Active counts those of a leaf.
+func (u *QueueUse) Active() (n Active) {
+	for i := range u.State.Users {
+		if apps := u.State.Users[i].Wanting; apps > 0 {
+			n.Apps += apps
+			n.Users++
+		}
 	}
-	return len(names)
+	return n
+}
+
+// ActiveIn counts those of a queue: applications below it, too, but users of a leaf only (Hadoop: QueueMetrics.activateApp, incrActiveUsers).
+func ActiveIn(q *queue.Queue, uses map[string]*QueueUse) (n Active) {
+	if u := uses[q.Path]; u != nil {
+		n = u.Active()
+	}
+	for _, child := range q.Children {
+		n.Apps += ActiveIn(child, uses).Apps
+	}
+	return n
 }
 
 // Started returns the number of applications whose ApplicationMaster has a container. YARN calls them running.

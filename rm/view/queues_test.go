@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
+	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -121,6 +122,27 @@ func TestAQueueHasTheRestOfItsGuaranteeAvailable(t *testing.T) {
 		u := QueueUse{Share: queue.Share{Min: c.guarantee}, Amount: Amount{Used: c.used}}
 		if got := u.Available(&queue.Tree{Kind: queue.Capacity, Dominant: c.dominant}, below, cluster); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Active are applications that ask for something, not all that live; parents count those of their leaves, but no users.
+func TestActiveApplicationsOfQueues(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := func(wanting ...int) *QueueUse {
+		u := &QueueUse{Apps: make([]*App, 9)}
+		for _, n := range wanting {
+			u.State.Users = append(u.State.Users, scheduler.UserView{Wanting: n})
+		}
+		return u
+	}
+	uses := map[string]*QueueUse{"root": use(), "root.a": use(2, 0, 1), "root.b": use(0, 4)}
+	for path, want := range map[string]Active{"root": {7, 0}, "root.a": {3, 2}, "root.b": {4, 1}} {
+		if q, _ := tree.Find(path); ActiveIn(q, uses) != want {
+			t.Errorf("%s: %+v, want %+v", path, ActiveIn(q, uses), want)
 		}
 	}
 }
