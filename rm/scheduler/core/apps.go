@@ -30,11 +30,10 @@ type App struct {
 	Live       bool
 	Runnable   bool  // counts for the limits on how many run at once
 	Active     bool  // may have containers
-	Tried      bool  // the limits on ApplicationMasters were asked whether it may become active
+	Held       bool  // in the core of a label: it has, or has had, containers
 	asks       uint8 // for containers: hasOwn, hasGuests
 	Wants      bool  // is active and asks for something
 	guided     bool  // its leaf has a leaf policy that isn't built in
-	Held       bool  // in the core of a label: it has, or has had, containers
 	excludes   bool  // its blacklist has an entry: decisions read this, which is in a line of memory that they need anyway
 	Leaf, User int32
 	El         int32
@@ -47,11 +46,12 @@ type App struct {
 	Spec       AppSpec
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
-	since      int64     // in a leaf with a policy: when it began to ask, or last got a container, in ms
-	guests     int64     // containers asked for of nodes that other partitions lend
-	places     int32     // of all demands
-	wishes     int32     // at home: partitions in which it wants something
-	_          [10]int32 // to whole lines
+	since      int64    // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	guests     int64    // containers asked for of nodes that other partitions lend
+	places     int32    // of all demands
+	wishes     int32    // at home: partitions in which it wants something
+	Tried      bool     // the limits on ApplicationMasters were asked whether it may become active
+	_          [5]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
