@@ -129,6 +129,7 @@ func TestTasksThatAreTold(t *testing.T) {
 		"a try that failed":       {[]course.Task{failed, try(2, 0, 31_000, 40_000)}, map[string]float64{"starting": 2, "lost work": 20, "maps": 9, "master alone": 21}},
 		"input on other hosts":    {short(remote), map[string]float64{"starting": 2, "remote input": 29, "maps": 1, "master alone": 20}},
 		"a slow node":             {short(try(2, 4, 10_000, 40_000), try(3, 5, 10_000, 35_000)), map[string]float64{"starting": 2, "slow node": 29, "maps": 1, "master alone": 20}},
+		"both end at a time":      {[]course.Task{reduce(try(3, 0, 10_000, 40_000), 0), try(2, 0, 20_000, 40_000)}, map[string]float64{"starting": 2, "shuffle": 30, "master alone": 20}},
 		"a task that straggles":   {short(try(2, 4, 10_000, 40_000), try(3, 5, 10_000, 11_000)), map[string]float64{"starting": 2, "straggling": 29, "maps": 1, "master alone": 20}},
 	} {
 		a := mr(test.tasks...)

@@ -76,7 +76,7 @@ func (c *chain) running(a view.AttemptTimes, since int64) *view.ContainerTimes {
 
 // task adds the steps of a task, and those before it that only its container's start or the try that it is a copy of waited for.
 func (c *chain) task(a view.AttemptTimes, t *course.Task) {
-	x := c.container(a, t)
+	x, known := c.container(a, t), c.at
 	from := t.From
 	switch {
 	case t.Outcome == course.Failed:
@@ -85,7 +85,8 @@ func (c *chain) task(a view.AttemptTimes, t *course.Task) {
 		fetched := cmp.Or(t.Fetched, t.To)
 		c.worked(a, t, x, Reduces, fetched)
 		for m := range c.tries(a) {
-			if !m.Reduce && m.Outcome == course.Succeeded && m.To <= fetched {
+			// one that ends where nothing is known of this task yet isn't before it: each would lead to the other for ever
+			if !m.Reduce && m.Outcome == course.Succeeded && m.To <= fetched && m.To < known {
 				from = max(from, m.To)
 			}
 		}
