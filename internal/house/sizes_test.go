@@ -19,7 +19,7 @@ var largePackages = map[string]int{
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,
-	"rm/scheduler/core":           3980,
+	"rm/scheduler/core":           3990,
 	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
 	"conf":                        4230,

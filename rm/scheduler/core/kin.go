@@ -62,19 +62,27 @@ func (s *Core) userWishes(a *App, n int32) {
 	}
 	stir(s, a.Leaf)
 	for _, c := range (*s.Kin)[1:] {
-		hearWishes(c, q, u)
+		hearWishes(c, a, q, u)
 	}
 }
 
-// hearWishes takes over from home who is active in a leaf.
-func hearWishes(s *Core, at *Queue, of *User) {
-	h, known := s.ByPath[at.Cfg.Path]
+// hearWishes takes over from home who is active in an application's leaf. Partitions mostly know leaves and users by the handles of home: a look there spares
+// looks for their names, of which each decision would need one for each partition.
+func hearWishes(s *Core, a *App, at *Queue, of *User) {
+	h, known := a.Leaf, true
+	if int(h) >= len(s.Queues) || s.Queues[h].Cfg == nil || s.Queues[h].Cfg.Path != at.Cfg.Path {
+		h, known = s.ByPath[at.Cfg.Path]
+	}
 	if !known {
 		return
 	}
 	q := &s.Queues[h]
 	q.Wanting, q.LimitKnown = at.Wanting, false
-	if i, here := q.Names[of.Name]; here {
+	i, here := a.User, true
+	if int(i) >= len(s.Users) || s.Users[i].Leaf != h || s.Users[i].Name != of.Name {
+		i, here = q.Names[of.Name]
+	}
+	if here {
 		u := &s.Users[i]
 		if u.Wanting = of.Wanting; u.Wanting > 0 {
 			q.ActiveUsed = q.ActiveUsed.Add(u.Used)

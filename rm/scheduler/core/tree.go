@@ -236,6 +236,7 @@ func (s *Core) dropUser(h int32) {
 	s.Orders.Leave(&q.Inner, u.el)
 	s.Orders.Give(u.el)
 	delete(q.Names, u.Name)
+	u.Name = "" // it is no user any more (hearWishes)
 	if len(q.Names) == 0 {
 		q.Shares = 0 // what rounding left over
 	}
