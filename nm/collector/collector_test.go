@@ -95,7 +95,7 @@ func publisher(t *testing.T) (*Publisher, *log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pause = time.Millisecond
+	p.pause, p.grace = time.Millisecond, time.Millisecond
 	t.Cleanup(p.Close)
 	return p, l
 }
@@ -152,14 +152,34 @@ func TestCollectorThatIsAway(t *testing.T) {
 	}
 }
 
+// The end of an application's last container comes after its own. What comes still later, with no collector, is kept no longer than a while.
+func TestEndsOfLastContainers(t *testing.T) {
+	p, _ := publisher(t)
+	p.grace = time.Hour
+	s := &endpoint{}
+	web := httptest.NewServer(s)
+	defer web.Close()
+	p.At(app, web.Listener.Addr().String())
+	p.Ended(app)
+	p.Add(app, of(numbered(1)))
+	await.Until(t, "it has come", func() bool { return len(s.got()) == 1 })
+	late := records.ApplicationID{ID: 7}
+	p.Add(late, of(numbered(2)))
+	p.grace = 0
+	p.Add(records.ApplicationID{ID: 8}, of(numbered(3)))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.apps[late] != nil || len(p.apps) != 2 {
+		t.Errorf("%d applications wait for collectors", len(p.apps))
+	}
+}
+
 // What waits for a collector that never comes goes with its application; the end of the node waits for no collector.
 func TestEndsWaitForNoCollector(t *testing.T) {
 	p, _ := publisher(t)
 	p.Add(app, of(numbered(1)))
 	p.Ended(app)
-	if len(p.apps) != 0 || p.bytes != 0 {
-		t.Errorf("%d applications, %d bytes", len(p.apps), p.bytes)
-	}
+	await.Until(t, "nothing waits", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.apps) == 0 && p.bytes == 0 })
 	hangs := make(chan struct{})
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hangs }))
 	defer web.Close()

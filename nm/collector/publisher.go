@@ -36,7 +36,7 @@ const (
 	lastCall    = time.Second // how long the node's end waits for calls
 	maxTrouble  = 500         // bytes of an answer in the log
 	saidSeldom  = time.Minute // between two words about collectors that are away
-	endingGrace = time.Minute // how long what waits of an ended application is kept
+	endingGrace = time.Minute // how long an ended application is kept: the ends of its last containers come after its own
 )
 
 // Publisher sends entities to the collectors of applications. What it can't send it leaves out: it never holds anything up. It is safe for concurrent use.
@@ -46,6 +46,7 @@ type Publisher struct {
 	user   string // for servers that believe it; "": tickets prove it
 	log    *logrus.Entry
 	pause  time.Duration
+	grace  time.Duration
 	ctx    context.Context
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
@@ -60,9 +61,10 @@ type Publisher struct {
 // queue are the entities that wait for the collector of an application.
 type queue struct {
 	address string // "": not known yet
+	since   time.Time
 	waiting [][]byte
 	sending bool
-	ended   bool
+	over    bool // the application has ended a while ago
 }
 
 // NewPublisher returns a publisher that calls collectors with tickets, or, if there are none, in the name of a user.
@@ -71,7 +73,7 @@ func NewPublisher(c *conf.Config, user string, tickets negotiate.Tickets, log *l
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{scheme: ssl.Scheme(c), user: user, log: log, pause: retryPause, apps: map[records.ApplicationID]*queue{}}
+	p := &Publisher{scheme: ssl.Scheme(c), user: user, log: log, pause: retryPause, grace: endingGrace, apps: map[records.ApplicationID]*queue{}}
 	p.client = &http.Client{Timeout: callLimit, Transport: trust.Transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if tickets != nil {
 		p.user = ""
@@ -102,11 +104,16 @@ func (p *Publisher) At(app records.ApplicationID, address string) {
 	p.send(app, q)
 }
 
-// of returns the queue of an application. The lock is held.
+// of returns the queue of an application. Those go for which no collector has come, such as of applications that ended long ago. The lock is held.
 func (p *Publisher) of(app records.ApplicationID) *queue {
 	q := p.apps[app]
 	if q == nil {
-		q = &queue{}
+		for id, old := range p.apps {
+			if old.address == "" && time.Since(old.since) > p.grace {
+				p.drop(id, old)
+			}
+		}
+		q = &queue{since: time.Now()}
 		p.apps[app] = q
 	}
 	return q
@@ -122,7 +129,7 @@ func (p *Publisher) Add(app records.ApplicationID, e Entity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.of(app)
-	if q.ended || p.bytes+len(b) > maxWaiting || len(q.waiting) >= maxEntities {
+	if q.over || p.bytes+len(b) > maxWaiting || len(q.waiting) >= maxEntities {
 		p.leaveOut(1, nil)
 		return
 	}
@@ -141,7 +148,7 @@ func (p *Publisher) leaveOut(n int, err error) {
 	p.said, p.lost = time.Now(), 0
 }
 
-// Ended says that an application is over: nothing is added for it, and what waits may wait for a minute yet.
+// Ended says that an application is over. It is forgotten after a minute, with what waits for its collector.
 func (p *Publisher) Ended(app records.ApplicationID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,11 +156,13 @@ func (p *Publisher) Ended(app records.ApplicationID) {
 	if q == nil {
 		return
 	}
-	q.ended = true
-	if q.sending {
-		return
-	}
-	p.drop(app, q)
+	time.AfterFunc(p.grace, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if q.over = true; p.apps[app] == q && !q.sending {
+			p.drop(app, q)
+		}
+	})
 }
 
 // drop forgets an application with what waits for it. The lock is held.
@@ -186,7 +195,7 @@ func (p *Publisher) run(app records.ApplicationID, q *queue) {
 		n := min(len(q.waiting), maxTogether)
 		if n == 0 || p.ctx.Err() != nil {
 			q.sending = false
-			if q.ended {
+			if q.over {
 				p.drop(app, q)
 			}
 			p.mu.Unlock()
@@ -208,10 +217,9 @@ func (p *Publisher) run(app records.ApplicationID, q *queue) {
 
 // deliver sends entities, again and again for a while. The address may change meanwhile.
 func (p *Publisher) deliver(app records.ApplicationID, q *queue, batch [][]byte) error {
-	began := time.Now()
 	for try := 1; ; try++ {
 		p.mu.Lock()
-		at, over := q.address, q.ended && time.Since(began) > endingGrace
+		at, over := q.address, q.over
 		p.mu.Unlock()
 		err := p.call(at, app, batch)
 		if err == nil {
