@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/internal/output"
 	"heddle/yarn/flow"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -65,31 +65,13 @@ func (s *endpoint) got() []string {
 	return s.ids
 }
 
-// log collects what is logged.
-type log struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func publisher(t *testing.T) (*Publisher, *log) {
+func publisher(t *testing.T) (*Publisher, *output.Buffer) {
 	t.Helper()
 	c, err := conf.Load(conf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, to := &log{}, logrus.New()
+	l, to := &output.Buffer{}, logrus.New()
 	to.SetOutput(l)
 	p, err := NewPublisher(c, "yarn", nil, logrus.NewEntry(to))
 	if err != nil {

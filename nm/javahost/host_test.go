@@ -1,7 +1,6 @@
 package javahost
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"heddle/hdfsadapter/jvm"
 	"heddle/integration/jvmtest"
 	"heddle/internal/await"
+	"heddle/internal/output"
 	"heddle/nm/allocation"
 	"heddle/nm/nmtest"
 	"heddle/yarn/pb"
@@ -37,26 +37,8 @@ type lab struct {
 	dir    string
 	bucket *bucket
 	cfg    Config
-	log    *syncBuffer
+	log    *output.Buffer
 	host   *Host
-}
-
-// syncBuffer is a log.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // bucket is nmtest.Store, whose writes end at once.
@@ -74,7 +56,7 @@ func (b *bucket) BeginDelete(key string) <-chan error         { return done(b.De
 func newLab(t *testing.T, set ...string) *lab {
 	t.Helper()
 	classes := recorder.Compile(t, "testdata/Recorder.java")
-	l := &lab{t: t, dir: t.TempDir(), bucket: &bucket{}, log: &syncBuffer{}}
+	l := &lab{t: t, dir: t.TempDir(), bucket: &bucket{}, log: &output.Buffer{}}
 	local := filepath.Join(l.dir, "local")
 	if err := os.Mkdir(local, 0o755); err != nil {
 		t.Fatal(err)

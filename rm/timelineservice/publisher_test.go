@@ -1,7 +1,6 @@
 package timelineservice
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/internal/output"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos/negotiate"
 	"heddle/yarn/token"
@@ -59,38 +59,20 @@ func (s *fakeServer) stored() []string {
 	return s.ids
 }
 
-// lines is a log that is read while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // publisher returns one that publishes to an address, and its log.
-func publisher(t *testing.T, address string) (*Publisher, *lines) {
+func publisher(t *testing.T, address string) (*Publisher, *output.Buffer) {
 	t.Helper()
 	all, l := publishers(t, address)
 	return all.v1, l
 }
 
-func publishers(t *testing.T, address string) (*Publishers, *lines) {
+func publishers(t *testing.T, address string) (*Publishers, *output.Buffer) {
 	t.Helper()
 	s, err := Of(with(t, "yarn.timeline-service.webapp.address="+address))
 	if err != nil || s == nil {
 		t.Fatal(s, err)
 	}
-	l := &lines{}
+	l := &output.Buffer{}
 	log := logrus.New()
 	log.SetOutput(l)
 	p := Start(s, "yarn", func() (negotiate.Tickets, error) { return nil, fmt.Errorf("no tickets") }, nil, nil, logrus.NewEntry(log))

@@ -14,6 +14,7 @@ import (
 	"heddle/hdfsadapter/jvm"
 	"heddle/integration/jvmtest"
 	"heddle/internal/await"
+	"heddle/internal/output"
 	"heddle/rm/ledger"
 	"heddle/rm/timelineservice/writer"
 	"heddle/rm/view"
@@ -22,7 +23,7 @@ import (
 )
 
 // stored returns the settings of a publisher to version 2 whose storage is files below a folder.
-func stored(t *testing.T, folder string, l *lines) writer.Config {
+func stored(t *testing.T, folder string, l *output.Buffer) writer.Config {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(l)
@@ -42,7 +43,7 @@ func stored(t *testing.T, folder string, l *lines) writer.Config {
 
 // Entities of version 2 are written by Hadoop's collector where its readers look for them: also after a kill -9 of the JVM.
 func TestVersion2IsStored(t *testing.T) {
-	folder, said := t.TempDir(), &lines{}
+	folder, said := t.TempDir(), &output.Buffer{}
 	w := writer.New(stored(t, folder, said))
 	id := records.ApplicationID{ClusterTimestamp: 1700000000000, ID: 7}
 	ctx := &pb.ApplicationSubmissionContext{}
@@ -74,7 +75,7 @@ func TestVersion2IsStored(t *testing.T) {
 
 // A storage that fails keeps nothing else back: after some tries its entities are left out, and that is said.
 func TestVersion2WithoutStorage(t *testing.T) {
-	said := &lines{}
+	said := &output.Buffer{}
 	cfg := stored(t, t.TempDir(), said)
 	cfg.Properties = append(cfg.Properties, "yarn.timeline-service.writer.class", "no.such.Storage")
 	log := logrus.New()
