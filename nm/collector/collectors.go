@@ -133,7 +133,7 @@ func (k *Collectors) Told(list []*pb.AppCollectorData) {
 		}
 		k.mu.Lock()
 		old := k.known[id]
-		newer := old == nil || before(old, d)
+		newer := old == nil || flow.Before(old, d)
 		if newer && len(k.known) < maxKnown {
 			k.known[id] = d
 		}
@@ -145,14 +145,6 @@ func (k *Collectors) Told(list []*pb.AppCollectorData) {
 			k.Publisher.At(id, d.GetAppCollectorAddr())
 		}
 	}
-}
-
-// before reports whether a collector was known before another one of the same application (Hadoop: AppCollectorData.happensBefore).
-func before(a, b *pb.AppCollectorData) bool {
-	if a.GetRmIdentifier() != b.GetRmIdentifier() {
-		return a.GetRmIdentifier() < b.GetRmIdentifier()
-	}
-	return a.GetVersion() < b.GetVersion()
 }
 
 // Ended forgets an application.

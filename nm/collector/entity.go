@@ -7,6 +7,7 @@ import (
 
 	"heddle/nm/allocation"
 	"heddle/nm/monitor"
+	"heddle/yarn/flow"
 	"heddle/yarn/records"
 )
 
@@ -17,35 +18,20 @@ type Entity struct {
 	Created int64          `json:"createdtime,omitempty"` // ms since 1970
 	Prefix  int64          `json:"idprefix"`              // by which containers of an application are in order
 	Info    map[string]any `json:"info"`
-	Metrics []Metric       `json:"metrics"`
-	Events  []Event        `json:"events"`
-}
-
-// Event is something that has happened to a container.
-type Event struct {
-	ID   string         `json:"id"`
-	At   int64          `json:"timestamp"` // ms since 1970
-	Info map[string]any `json:"info"`
-}
-
-// Metric holds a figure of a container: its memory or processor time.
-type Metric struct {
-	Type        string          `json:"type"`
-	ID          string          `json:"id"`
-	Aggregation string          `json:"aggregationOp"`
-	Values      map[int64]int64 `json:"values"` // by ms since 1970
+	Metrics []flow.Metric  `json:"metrics"`
+	Events  []flow.Event   `json:"events"`
 }
 
 // of returns an entity without news.
 func of(id records.ContainerID) Entity {
 	return Entity{
-		Type: "YARN_CONTAINER", ID: id.String(), Prefix: math.MaxInt64 - id.ID, Metrics: []Metric{}, Events: []Event{},
+		Type: "YARN_CONTAINER", ID: id.String(), Prefix: math.MaxInt64 - id.ID, Metrics: []flow.Metric{}, Events: []flow.Event{},
 		Info: map[string]any{"SYSTEM_INFO_PARENT_ENTITY": map[string]any{"type": "YARN_APPLICATION_ATTEMPT", "id": id.Attempt.String()}},
 	}
 }
 
 func (e Entity) happened(what string, at time.Time) Entity {
-	e.Events = append(e.Events, Event{what, at.UnixMilli(), map[string]any{}})
+	e.Events = append(e.Events, flow.Event{ID: what, At: at.UnixMilli(), Info: map[string]any{}})
 	return e
 }
 
@@ -79,7 +65,7 @@ func finished(id records.ContainerID, exit int, diagnostics string, at time.Time
 func used(id records.ContainerID, u monitor.Usage) Entity {
 	e, at := of(id), u.At.UnixMilli()
 	for name, value := range map[string]int64{"MEMORY": u.Physical, "CPU": int64(math.Round(100 * u.CPU))} {
-		e.Metrics = append(e.Metrics, Metric{"SINGLE_VALUE", name, "SUM", map[int64]int64{at: value}})
+		e.Metrics = append(e.Metrics, flow.Metric{Type: "SINGLE_VALUE", ID: name, Aggregation: "SUM", Values: map[int64]int64{at: value}})
 	}
 	return e
 }

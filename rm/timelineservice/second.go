@@ -16,21 +16,6 @@ import (
 	"heddle/yarn/records"
 )
 
-// event2 is something that has happened to an entity of version 2 (Hadoop: timelineservice.TimelineEvent).
-type event2 struct {
-	ID   string `json:"id"`
-	At   int64  `json:"timestamp"` // ms since 1970
-	Info info   `json:"info"`
-}
-
-// metric is a figure of an entity of version 2 (Hadoop: TimelineMetric).
-type metric struct {
-	Type        string          `json:"type"`
-	ID          string          `json:"id"`
-	Aggregation string          `json:"aggregationOp"`
-	Values      map[int64]int64 `json:"values"` // by ms since 1970
-}
-
 // entity2 holds news of an application, attempt or container for version 2 (Hadoop: timelineservice.TimelineEntity).
 type entity2 struct {
 	Type    string            `json:"type"`
@@ -39,8 +24,8 @@ type entity2 struct {
 	Prefix  int64             `json:"idprefix"`              // by which entities of a type are in order
 	Info    info              `json:"info"`
 	Configs map[string]string `json:"configs"`
-	Metrics []metric          `json:"metrics"`
-	Events  []event2          `json:"events"`
+	Metrics []flow.Metric     `json:"metrics"`
+	Events  []flow.Event      `json:"events"`
 }
 
 // second returns a publisher to version 2.
@@ -76,7 +61,7 @@ func second(s *Settings, v *view.Viewer, w *writer.Writer, log *logrus.Entry) *P
 // the event.
 func (e entity) second() entity2 {
 	happened := e.Events[0]
-	out := entity2{Type: e.Type, ID: e.ID, Prefix: e.place(), Info: info{}, Configs: map[string]string{}, Metrics: []metric{}, Events: []event2{{happened.Type, happened.At, info{}}}}
+	out := entity2{Type: e.Type, ID: e.ID, Prefix: e.place(), Info: info{}, Configs: map[string]string{}, Metrics: []flow.Metric{}, Events: []flow.Event{{ID: happened.Type, At: happened.At, Info: info{}}}}
 	switch happened.Type {
 	case "YARN_APPLICATION_CREATED":
 		out.Created = happened.At
@@ -132,12 +117,12 @@ func (e entity) place() int64 {
 }
 
 // metricsOf returns figures as metrics.
-func metricsOf(figures info, at int64) (out []metric) {
+func metricsOf(figures info, at int64) (out []flow.Metric) {
 	for key, v := range figures {
 		if n, ok := v.(int64); ok {
-			out = append(out, metric{"SINGLE_VALUE", key, "NOP", map[int64]int64{at: n}})
+			out = append(out, flow.Metric{Type: "SINGLE_VALUE", ID: key, Aggregation: "NOP", Values: map[int64]int64{at: n}})
 		}
 	}
-	slices.SortFunc(out, func(a, b metric) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b flow.Metric) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

@@ -1,5 +1,5 @@
 // Package flow says to which flow of timeline version 2 an application belongs: what is run again and again under one name (Hadoop: TimelineUtils,
-// RMTimelineCollectorManager.doPostPut, AMLauncher.setFlowContext).
+// RMTimelineCollectorManager.doPostPut, AMLauncher.setFlowContext). It has what ResourceManagers and nodes share of that version, too.
 package flow
 
 import (

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger"
+	"heddle/yarn/flow"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -81,17 +82,9 @@ func (k *Known) take(id records.ApplicationID, d *pb.AppCollectorData) {
 		d.SetRmIdentifier(k.cluster())
 		d.SetVersion(k.version)
 	}
-	if old := k.byApp[id]; old == nil || Before(old, d) {
+	if old := k.byApp[id]; old == nil || flow.Before(old, d) {
 		k.byApp[id] = d
 	}
-}
-
-// Before reports whether a collector was known before another one of the same application (Hadoop: AppCollectorData.happensBefore).
-func Before(a, b *pb.AppCollectorData) bool {
-	if a.GetRmIdentifier() != b.GetRmIdentifier() {
-		return a.GetRmIdentifier() < b.GetRmIdentifier()
-	}
-	return a.GetVersion() < b.GetVersion()
 }
 
 // forget forgets the collectors of applications that have ended, each time that there are twice as many as lived the last time. The lock is held.
