@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -118,17 +117,7 @@ func TestTimelineReader(t *testing.T) {
 	for _, kind := range kinds2 {
 		got.WriteString(shape(kind, read2(t, l, job.app, flow, kind)))
 	}
-	const file = "testdata/timeline2.txt"
-	if *updateTimeline {
-		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
+	if want := ofStock(t, "testdata/timeline2.txt", got.String()); got.String() != want {
 		t.Errorf("published:\n%s\nwant\n%s", got.String(), want)
 	}
 }

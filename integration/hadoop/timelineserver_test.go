@@ -16,7 +16,7 @@ import (
 	"heddle/internal/await"
 )
 
-var updateTimeline = flag.Bool("update-timeline", false, "write testdata/timeline.json anew, from a stock ResourceManager (HEDDLE_TEST_STOCK=1)")
+var updateTimeline = flag.Bool("update-timeline", false, "write testdata/timeline.json and timeline2.txt anew, from a stock ResourceManager (HEDDLE_TEST_STOCK=1)")
 
 // published returns the entities of a type that a timeline server has.
 func published(t *testing.T, l *hadooplab.Lab, kind string) string {
@@ -94,9 +94,21 @@ func TestTimelineServer(t *testing.T) {
 	for _, kind := range []string{"YARN_APPLICATION", "YARN_APPLICATION_ATTEMPT", "YARN_CONTAINER"} {
 		lists.WriteString(published(t, l, kind) + "\n")
 	}
-	const file = "testdata/timeline.json"
+	stock := ofStock(t, "testdata/timeline.json", lists.String())
+	if got, want := comparable(t, lists.String()), comparable(t, stock); got != want {
+		t.Errorf("published:\n%s\nwant\n%s", got, want)
+	}
+	if got := published(t, l, "MAPREDUCE_JOB"); !strings.Contains(got, `"JOB_FINISHED"`) {
+		t.Errorf("the ApplicationMaster has published %s", got)
+	}
+	forgotten(t, l, first.app)
+}
+
+// ofStock returns what a stock cluster has published, which is written anew if that is asked for.
+func ofStock(t *testing.T, file, published string) string {
+	t.Helper()
 	if *updateTimeline {
-		if err := os.WriteFile(file, []byte(lists.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(published), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,13 +116,7 @@ func TestTimelineServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := comparable(t, lists.String()), comparable(t, string(stock)); got != want {
-		t.Errorf("published:\n%s\nwant\n%s", got, want)
-	}
-	if got := published(t, l, "MAPREDUCE_JOB"); !strings.Contains(got, `"JOB_FINISHED"`) {
-		t.Errorf("the ApplicationMaster has published %s", got)
-	}
-	forgotten(t, l, first.app)
+	return string(stock)
 }
 
 // forgotten checks that YARN's commands find an ended application that the ResourceManager has no more.
