@@ -52,12 +52,14 @@ func TestPageOfWhatIf(t *testing.T) {
 	var seen struct {
 		Headings []string
 		Plots    []string // what has no size
+		Narrow   int      // names that have no room for a word
 		N, Marks int
 		Text     string
 	}
 	tab.Eval(`({
 		headings: [...document.querySelectorAll("h2")].map((h) => h.textContent),
 		plots: [...document.querySelectorAll("svg")].filter((s) => { const r = s.getBoundingClientRect(); return r.width < 100 || r.height < 40 }).map((s) => s.outerHTML.slice(0, 200)),
+		narrow: [...document.querySelectorAll("td:first-child")].filter((c) => c.getBoundingClientRect().width < 100).length,
 		n: document.querySelectorAll("svg").length, marks: document.querySelectorAll("svg rect, svg circle, svg path, svg polygon").length, text: document.body.innerText,
 	})`, &seen)
 	for _, want := range []string{"Who loses", "Queues", "Wait of containers, from the request to the grant", "Each application", "Memory in use, before", "Memory in use, after", "Users"} {
@@ -72,6 +74,9 @@ func TestPageOfWhatIf(t *testing.T) {
 	}
 	if seen.N < 5 || seen.Marks < 60 || len(seen.Plots) > 0 {
 		t.Errorf("%d plots with %d marks; without a size: %q", seen.N, seen.Marks, seen.Plots)
+	}
+	if seen.Narrow > 0 {
+		t.Errorf("%d names stand in columns that are narrower than a word", seen.Narrow)
 	}
 	if found := tab.Violations(); len(found) > 0 {
 		t.Errorf("%q", found)

@@ -16,14 +16,14 @@ const style = `
 --q1:#20504f;--q2:#b06a2c;--q3:#4f6fb0;--q4:#8d4f86;--q5:#6d8a2e;--q6:#a84a4a;--q7:#3f8f9b;--q8:#7a6f5c;color-scheme:light}
 @media (prefers-color-scheme:dark){:root{--paper:#151a1a;--card:#1c2322;--ink:#e6e8e4;--soft:#a0aaa8;--line:#2f3938;--accent:#8fc7c2;--good:#74c492;--bad:#f0908a;
 --q1:#6fb3ad;--q2:#d9995a;--q3:#8aa6e0;--q4:#c78ac0;--q5:#a8c765;--q6:#df8a86;--q7:#76c3ce;--q8:#b3a68f;color-scheme:dark}}
-body{background:var(--paper);color:var(--ink);font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1080px;padding:1.5rem 1rem 2.5rem}
+body{background:var(--paper);color:var(--ink);font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1360px;padding:1.5rem 1rem 2.5rem}
 h1{font-size:1.25rem}h2{font-size:1rem;margin-top:1.5rem}
 p,li{max-width:70em}.soft{color:var(--soft)}
 .table{overflow-x:auto;background:var(--card)}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
 th,td{padding:.25rem .5rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
 th{color:var(--soft);font-weight:500;font-size:.78rem}
-th:first-child,td:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere}
+th:first-child,td:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:9em}
 .bad{color:var(--bad)}.good{color:var(--good)}
 svg{width:100%;height:auto;background:var(--card);display:block;margin:.5rem 0}
 svg text{fill:var(--soft);font-size:11px}svg .name{fill:var(--ink)}

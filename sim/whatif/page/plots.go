@@ -87,7 +87,7 @@ func (w writer) scatter(r *whatif.Report) {
 	for i := range r.Apps {
 		most = max(most, r.Apps[i].Before, r.Apps[i].After)
 	}
-	const side, edge = 520, 60
+	const side, edge = 520, 76
 	at := func(s float64) float64 { return (side - edge) * math.Log1p(max(s, 0)) / math.Log1p(most) }
 	w.printf("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"time of each application, before and after\">\n", width, side+20)
 	w.printf("<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"0\" stroke=\"var(--soft)\" stroke-dasharray=\"4 4\"/>\n", edge, side-edge, edge+side-edge)
