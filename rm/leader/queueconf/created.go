@@ -17,10 +17,24 @@ type created struct {
 	// round of deletion.
 	used   map[string]time.Time
 	now    time.Time       // of the last tick
-	next   time.Time       // round of deletion
 	marked map[string]bool // queues that were idle in the last round
-	// entitled is when legacy leaves got and lost capacity last.
-	entitled time.Time
+	// deletion is when idle queues are deleted, entitling when legacy leaves get and lose capacity.
+	deletion, entitling rounds
+}
+
+// rounds is work at a fixed rate. A tick that comes late doesn't make the later rounds late: with rounds of 3 s and ticks each second a round would else
+// come after 3 or 4 s, as ticks vary by milliseconds.
+type rounds struct{ next time.Time }
+
+// due reports whether a round begins, and sets the next. Rounds that were missed are left out.
+func (r *rounds) due(now time.Time, every time.Duration) bool {
+	if now.Before(r.next) {
+		return false
+	}
+	if r.next = r.next.Add(every); !r.next.After(now) {
+		r.next = now.Add(every)
+	}
+	return true
 }
 
 // errOldMembers is why no queues are created while not all members could read it in the log.
@@ -144,19 +158,17 @@ func (a *Admin) forget(paths []string) {
 func (a *Admin) Tick(now time.Time) {
 	c := &a.created
 	tree := a.Scheduler.Tree()
-	if every := tree.Settings.EntitleEvery; every > 0 && !now.Before(c.entitled.Add(every)) {
-		c.entitled = now
+	if every := tree.Settings.EntitleEvery; every > 0 && c.entitling.due(now, every) {
 		a.entitle()
 		tree = a.Scheduler.Tree()
 	}
 	expiry := tree.Settings.CreatedExpiry
 	if c.now.IsZero() || expiry <= 0 {
-		c.next = now.Add(expiry)
+		c.deletion.next = now.Add(expiry)
 	}
-	if c.now = now; expiry <= 0 || now.Before(c.next) {
+	if c.now = now; expiry <= 0 || !c.deletion.due(now, expiry) {
 		return
 	}
-	c.next = now.Add(expiry)
 	inUse := a.appsByQueue()
 	marked := map[string]bool{}
 	var idle []string
