@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,8 @@ func newBenchRM(s *source) *cobra.Command {
 	var o load.Options
 	var memory, cores, containerMB int64
 	var asJSON, stock, busy bool
-	var runs, open, partitions int
-	var beside string
+	var runs int
+	var sidesOf sideFlags
 	c := &cobra.Command{
 		Use:   "rm",
 		Short: "Load a ResourceManager, Heddle's or YARN's, with simulated nodes and ApplicationMasters",
@@ -60,18 +61,13 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if runs < 1 {
 				return fmt.Errorf("--runs is %d: it must be at least 1", runs)
 			}
-			if beside != "" || open > 0 || partitions > 0 {
+			sides, compare, err := sidesOf.sides()
+			if err != nil {
+				return err
+			}
+			if compare {
 				if s.named() {
-					return errors.New("--tabs, --partitions and --beside measure ResourceManagers that are started for them: name no configuration")
-				}
-				sides := withTabs(open)
-				if partitions > 0 {
-					sides = withPartitions(partitions)
-				}
-				if beside != "" {
-					if sides, err = withSetting(beside); err != nil {
-						return err
-					}
+					return fmt.Errorf("--%s measure ResourceManagers that are started for them: name no configuration", strings.Join(sideNames, ", --"))
 				}
 				collector.Rarely()
 				all, err := benchBeside(cmd.Context(), o, sides, runs, cmd.ErrOrStderr())
@@ -132,13 +128,12 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.DurationVar(&o.Duration, "duration", 10*time.Second, "time of the measurement")
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
-	f.IntVar(&open, "tabs", 0, "start ResourceManagers without and with so many browser tabs on their first page, in turn, and compare them")
-	f.IntVar(&partitions, "partitions", 0, "start ResourceManagers without labels and with nodes of so many labels, in turn, and compare them")
-	f.StringVar(&beside, "beside", "", "KEY=VALUE: start ResourceManagers without and with this setting on this machine in turn, and compare them")
+	sidesOf.add(f)
 	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
 	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
-	f.IntVar(&runs, "runs", 3, "runs of each with --stock, --beside, --partitions or --tabs")
+	f.IntVar(&runs, "runs", 3, "runs of each side that is compared")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	c.MarkFlagsMutuallyExclusive(append([]string{"stock"}, sideNames...)...)
 	c.AddCommand(newTabs(), &cobra.Command{
 		Use: keepCommand, Short: "Take back what a load has registered, for heddle-lab bench rm", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return load.Keep(os.Stdin) },

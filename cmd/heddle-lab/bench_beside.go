@@ -27,6 +27,8 @@ type besideSide struct {
 	settings []string // KEY=VALUE
 	tabs     int      // that are open on its first page
 	labels   []string // of its nodes and of what ApplicationMasters ask for
+	unmet    int      // requests that no node satisfies, where ApplicationMasters ask with constraints; 0: they don't
+	queues   []string // that are created for it; applications run in these
 }
 
 // besideRun is a load of one of them.
@@ -65,6 +67,16 @@ func withPartitions(n int) [2]besideSide {
 	return [2]besideSide{{name: "no labels"}, {name: fmt.Sprintf("%d partitions", n), labels: labels, settings: load.PartitionSettings(labels)}}
 }
 
+// withConstraints are sides whose ApplicationMasters ask by resource requests, and by scheduling requests beside n that no node satisfies.
+func withConstraints(n int) [2]besideSide {
+	return [2]besideSide{{name: "no constraints"}, {name: fmt.Sprintf("constraints, %d unmet", n), unmet: n, settings: load.ConstraintSettings()}}
+}
+
+// withQueues are sides with the queue of the options, and with n queues that are created.
+func withQueues(n int) [2]besideSide {
+	return [2]besideSide{{name: "one queue"}, {name: fmt.Sprintf("%d created queues", n), queues: load.CreatedQueues(n), settings: load.QueueSettings(n)}}
+}
+
 // benchBeside loads ResourceManagers of this machine runs times each, always new ones. Which side is first alternates, so that what else the machine
 // does concerns both.
 func benchBeside(ctx context.Context, o load.Options, sides [2]besideSide, runs int, tell io.Writer) (all [2][]besideRun, err error) {
@@ -95,8 +107,11 @@ func besideOnce(ctx context.Context, o load.Options, side *besideSide) (r beside
 	if err := o.Address(config); err != nil {
 		return r, err
 	}
-	o.Labels = side.labels
+	o.Labels, o.Queues, o.Constrained, o.Unmet = side.labels, side.queues, side.unmet > 0, side.unmet
 	if err := load.AddLabels(ctx, o); err != nil {
+		return r, err
+	}
+	if err := load.CreateQueues(ctx, o, side.queues); err != nil {
 		return r, err
 	}
 	if err := fill(ctx, o); err != nil {

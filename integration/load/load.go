@@ -45,6 +45,12 @@ type Options struct {
 	// Labels are those of nodes and asks, which take turns; nil: they have none. AddLabels has made them known, and PartitionSettings let
 	// ApplicationMasters use them.
 	Labels []string
+	// Queues are those of ApplicationMasters, which take turns, instead of Queue; nil: all have that.
+	Queues []string
+	// Constrained has ApplicationMasters ask by scheduling requests, whose constraint all nodes satisfy. Unmet is how many requests of theirs no node
+	// satisfies: they wait during the load. Both need ConstraintSettings, and that there are no Labels.
+	Constrained bool
+	Unmet       int
 
 	// Submits is told of each application before it is submitted; nil: it isn't reported. Applications then have a lifetime, so
 	// that they end by themselves.
@@ -148,11 +154,10 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	for i := range o.Masters {
-		m, err := newMaster(ctx, r)
+		m, err := newMaster(ctx, r, i)
 		if err != nil {
 			return Result{}, fmt.Errorf("ApplicationMaster %d of %d: %w", i+1, o.Masters, err)
 		}
-		m.label = labelOf(&o, i)
 		peers.Go(func() { m.live(ctx) })
 	}
 	r.warmUp(ctx)
@@ -186,6 +191,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("%d nodes and %d ApplicationMasters: there must be at least one ApplicationMaster", o.Nodes, o.Masters)
 	case o.Heartbeat <= 0 || o.Duration <= 0:
 		return fmt.Errorf("heartbeats every %v for %v: both must be longer than 0", o.Heartbeat, o.Duration)
+	case len(o.Labels) > 0 && (o.Constrained || o.Unmet > 0):
+		return errors.New("scheduling requests of a load have no labels: give labels or constraints")
 	case o.Rate == 0 && o.Outstanding < 1:
 		return errors.New("give a rate, or a number of containers to keep pending")
 	}

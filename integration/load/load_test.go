@@ -12,6 +12,9 @@ import (
 
 	"heddle/conf"
 	"heddle/rm"
+	"heddle/yarn/ipc"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
 	"heddle/yarn/records"
 )
 
@@ -93,22 +96,22 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Each of two ApplicationMasters asks for the nodes of one label, so that both get containers only where nodes and asks have them.
-func TestLoadOfPartitions(t *testing.T) {
-	labels := Labels(2)
+// having starts a ResourceManager with settings, KEY=VALUE.
+func having(tb testing.TB, settings []string) Options {
+	tb.Helper()
 	set := map[string]string{}
-	for _, s := range PartitionSettings(labels) {
+	for _, s := range settings {
 		k, v, _ := strings.Cut(s, "=")
 		set[k] = v
 	}
-	o := configured(t, set)
-	o.Labels, o.Masters, o.Duration = labels, 4, 300*time.Millisecond
-	if err := AddLabels(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), o); err != nil { // its applications live on
-		t.Fatal(err)
-	}
+	o := configured(tb, set)
+	o.Duration = 300 * time.Millisecond
+	return o
+}
+
+// granted runs a load, for longer where the machine stands still, and checks that containers are granted.
+func granted(t *testing.T, o Options) {
+	t.Helper()
 	res, err := Run(t.Context(), o)
 	for d := o.Duration; err == nil && res.Grants == 0 && d < 20*time.Second; d *= 4 {
 		o.Duration = d
@@ -116,6 +119,76 @@ func TestLoadOfPartitions(t *testing.T) {
 	}
 	if err != nil || res.Grants == 0 {
 		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// Each of two ApplicationMasters asks for the nodes of one label, so that both get containers only where nodes and asks have them.
+func TestLoadOfPartitions(t *testing.T) {
+	labels := Labels(2)
+	o := having(t, PartitionSettings(labels))
+	o.Labels, o.Masters = labels, 4
+	if err := AddLabels(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), o); err != nil { // its applications live on
+		t.Fatal(err)
+	}
+	granted(t, o)
+}
+
+// reports returns the reports of all applications that live.
+func reports(t *testing.T, o Options) []*pb.ApplicationReport {
+	t.Helper()
+	client := o.client()
+	defer client.Close()
+	ask := &pb.GetApplicationsRequest{}
+	ask.SetApplicationStates(liveApps)
+	resp, err := protocol.GetApplications.Call(t.Context(), client.Failover(o.Client, protocol.ApplicationClient, o.user(), ipc.RetryPolicy{}), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.GetApplications()
+}
+
+// ApplicationMasters ask by scheduling requests and get containers, while others wait for ever.
+func TestLoadOfConstraints(t *testing.T) {
+	o := having(t, ConstraintSettings())
+	o.Constrained, o.Unmet, o.Masters = true, 2500, 2
+	granted(t, o)
+	client := o.client()
+	defer client.Close()
+	ask := &pb.GetQueueInfoRequest{}
+	ask.SetQueueName("default")
+	resp, err := protocol.GetQueueInfo.Call(t.Context(), client.Failover(o.Client, protocol.ApplicationClient, o.user(), ipc.RetryPolicy{}), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waits := resp.GetQueueInfo().GetQueueStatistics().GetPendingContainers(); waits < int64(o.Unmet) {
+		t.Errorf("%d requests wait", waits)
+	}
+	o.Labels = Labels(1)
+	if _, err := Run(t.Context(), o); err == nil {
+		t.Error("scheduling requests with labels: accepted")
+	}
+}
+
+// Applications run in queues that were created for the load.
+func TestLoadOfCreatedQueues(t *testing.T) {
+	const n = 12
+	o := having(t, QueueSettings(n))
+	paths := CreatedQueues(n)
+	if err := CreateQueues(t.Context(), o, paths); err != nil {
+		t.Fatal(err)
+	}
+	if left := reports(t, o); len(left) > 0 {
+		t.Errorf("%d applications are left of the making of queues", len(left))
+	}
+	o.Queues = paths
+	granted(t, o)
+	for _, app := range reports(t, o) {
+		if !strings.HasPrefix(app.GetQueue(), parentQueue+".q") {
+			t.Errorf("an application is in %s", app.GetQueue())
+		}
 	}
 }
 

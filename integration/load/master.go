@@ -40,17 +40,23 @@ type heldContainer struct {
 const tokenPatience = 60 * time.Second
 
 // newMaster submits an application and registers its ApplicationMaster.
-func newMaster(ctx context.Context, r *run) (*master, error) {
-	m := &master{run: r, client: r.o.client()}
+func newMaster(ctx context.Context, r *run, i int) (*master, error) {
+	m := &master{run: r, client: r.o.client(), label: labelOf(&r.o, i)}
 	rm := m.client.Failover(r.o.Client, protocol.ApplicationClient, r.o.user(), ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
-	t, err := submit(ctx, rm, r.o)
+	o := r.o
+	o.Queue = queueOf(&o, i)
+	t, err := submit(ctx, rm, o)
 	if err != nil {
 		m.client.Close()
 		return nil, err
 	}
 	m.rm = m.client.Failover(r.o.Master, protocol.ApplicationMaster, ipc.Identity{User: r.o.User, Token: &t},
 		ipc.RetryPolicy{MaxElapsed: 30 * time.Second})
-	if err := m.register(ctx); err != nil {
+	err = m.register(ctx)
+	if err == nil {
+		err = m.askUnmet(ctx, share(o.Unmet, i, o.Masters))
+	}
+	if err != nil {
 		m.client.Close()
 		return nil, err
 	}
@@ -189,15 +195,11 @@ func (m *master) allocate(ctx context.Context) error {
 	req.SetResponseId(m.response)
 	req.SetProgress(0.5)
 	if want := int32(len(m.waiting)); want != m.asked {
-		row := &pb.ResourceRequest{}
-		row.SetPriority(&pb.Priority{})
-		row.GetPriority().SetPriority(20)
-		row.SetResourceName("*")
-		row.SetCapability(m.run.container)
-		row.SetNumContainers(want)
-		row.SetRelaxLocality(true)
-		row.SetNodeLabelExpression(m.label)
-		req.SetAsk([]*pb.ResourceRequest{row})
+		if m.run.o.Constrained {
+			req.SetSchedulingRequests([]*pb.SchedulingRequest{scheduling(0, priority, want, m.run.container, counted(tag, 0, maxOnNode))})
+		} else {
+			req.SetAsk([]*pb.ResourceRequest{m.row(want)})
+		}
 		m.asked = want
 	}
 	req.SetRelease(m.release)

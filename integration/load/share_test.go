@@ -70,7 +70,7 @@ func TestReceiptsAndRecordsTakeLittleOfTheLeader(t *testing.T) {
 
 // tells is an ApplicationMaster that tells of as many tries of tasks as the leader takes, and asks for nothing.
 func tells(t *testing.T, ctx context.Context, o Options) {
-	m, err := newMaster(ctx, &run{o: o, begin: time.Now()})
+	m, err := newMaster(ctx, &run{o: o, begin: time.Now()}, 0)
 	if err != nil {
 		if ctx.Err() == nil {
 			t.Error(err)
