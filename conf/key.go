@@ -168,6 +168,20 @@ func unitName(unit time.Duration) string {
 	return "units of " + unit.String()
 }
 
+// Plain reports whether a value of the key is right, and nothing but an amount, a time, or one of the words that the key knows: it names no user and no place.
+func (k Key) Plain(value string) bool {
+	switch k.Kind {
+	case Int, Float, Bool, Duration, Size:
+	case Enum, Class:
+		if len(k.words) == 0 {
+			return false
+		}
+	default:
+		return false
+	}
+	return k.check(value) == nil
+}
+
 // check returns what is wrong with a value whose variables are replaced.
 func (k Key) check(value string) error {
 	value = trim(value)

@@ -47,7 +47,7 @@ func (n *Names) path(path string) string {
 	}
 	parts := strings.Split(path, ".")
 	for i, p := range parts {
-		if i > 0 || p != "root" {
+		if (i > 0 || p != "root") && p != "*" {
 			parts[i] = n.call("queue", p)
 		}
 	}

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/rm/queue/nodesort"
+	"heddle/rm/queue/template"
 	"heddle/rm/scheduler/eventlog"
 )
 
@@ -20,10 +22,14 @@ import (
 var kept = []string{
 	"queues", "capacity", "maximum-capacity", "state", "minimum-user-limit-percent", "user-limit-factor", "maximum-applications", "maximum-am-resource-percent",
 	"max-parallel-apps", "ordering-policy", "priority", "disable_preemption", "maximum-allocation-mb", "maximum-allocation-vcores", "maximum-allocation",
-	"accessible-node-labels", "default-node-label-expression", "heddle-stage-policy", "node-locality-delay", "rack-locality-additional-delay", "resource-calculator",
+	"accessible-node-labels", "default-node-label-expression", "heddle-stage-policy", "heddle-preemption", "heddle-preemption-unable", "node-locality-delay", "rack-locality-additional-delay", "resource-calculator",
 	"default-application-priority", "maximum-application-lifetime", "default-application-lifetime", "enable-size-based-weight", "fair", "lazy-preemption-enabled",
-	nodesort.EnabledKey,
+	nodesort.EnabledKey, "reservations-continue-look-all-nodes", "rack-locality-full-reset", "global-queue-max-application", "legacy-queue-mode", "maximum-queue-depth",
+	"auto-create-child-queue", "auto-queue-creation-v2",
 }
+
+// templates begin the properties of queues that are created on demand.
+var templates = []string{template.LeafPrefix, "auto-queue-creation-v2.template.", "auto-queue-creation-v2.leaf-template.", "auto-queue-creation-v2.parent-template."}
 
 // source takes the names out of a configuration of queues.
 func (n *Names) source(s *eventlog.Source) (*eventlog.Source, error) {
@@ -34,16 +40,65 @@ func (n *Names) source(s *eventlog.Source) (*eventlog.Source, error) {
 	for _, key := range slices.Sorted(maps.Keys(s.Keys)) {
 		name, ours := strings.CutPrefix(key, queue.Prefix)
 		if !ours {
-			out.Keys[key] = s.Keys[key]
+			if value, keep := n.setting(key, s.Keys[key]); keep {
+				out.Keys[key] = value
+			}
 			continue
 		}
 		if to, value, keep := n.property(s, name, s.Keys[key]); keep {
 			out.Keys[queue.Prefix+to] = value
 		}
 	}
+	for _, c := range s.Created {
+		c.Path, c.Zero = n.path(c.Path), slices.Clone(c.Zero)
+		for i := range c.Zero {
+			c.Zero[i] = n.call("label", c.Zero[i])
+		}
+		out.Created = append(out.Created, c)
+	}
 	var err error
 	out.Allocation, err = n.allocation(s.Allocation)
 	return out, err
+}
+
+const (
+	resourceTypes = "yarn.resource-types"
+	nodeSpeeds    = "heddle.scheduler.node-speeds"
+	taskTimes     = "heddle.scheduler.partition.task-times"
+)
+
+// setting maps a setting of a scheduler. Those that say anything but amounts, times and choices are left out: they may name what they like.
+func (n *Names) setting(key, value string) (mapped string, keep bool) {
+	switch key {
+	case queue.SchedulerClass, resourceTypes:
+		return value, true
+	case nodeSpeeds:
+		return n.pairs(value, func(host string) string {
+			if strings.ContainsAny(host, `*?[\`) {
+				return "" // which hosts it means isn't to be told by their numbers
+			}
+			return n.host(host)
+		}), true
+	case taskTimes:
+		return n.pairs(value, n.path), true
+	}
+	if strings.HasPrefix(key, resourceTypes+".") {
+		return value, true
+	}
+	k, known := conf.FindKey(key)
+	return value, known && k.Plain(value)
+}
+
+// pairs maps the names of NAME=VALUE, NAME=VALUE. Those without a name afterwards are left out.
+func (n *Names) pairs(text string, call func(string) string) string {
+	var list []string
+	for _, w := range words(text) {
+		name, value, _ := strings.Cut(w, "=")
+		if name = call(name); name != "" {
+			list = append(list, name+"="+value)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // property maps a property of a capacity queue, or of all.
@@ -53,34 +108,40 @@ func (n *Names) property(s *eventlog.Source, name, value string) (to, mapped str
 		path, rest = "root", strings.TrimPrefix(name, "root.")
 		for {
 			child, more, ok := strings.Cut(rest, ".")
-			if !ok || !slices.Contains(words(s.Keys[queue.Prefix+path+".queues"]), child) {
+			if !ok || child != "*" && !slices.Contains(words(s.Keys[queue.Prefix+path+".queues"]), child) {
 				break
 			}
 			path, rest = path+"."+child, more
 		}
 		to = n.path(path) + "."
 	}
+	if after, value, ok := n.nodeSorting(to, rest, value); ok {
+		return after, value, true
+	}
+	begin := ""
+	for _, t := range templates {
+		if strings.HasPrefix(rest, t) {
+			begin, rest = t, strings.TrimPrefix(rest, t)
+		}
+	}
+	rest, value, keep = n.own(rest, value)
+	return to + begin + rest, value, keep
+}
+
+// own maps a property of a queue without the queue's name.
+func (n *Names) own(rest, value string) (to, mapped string, keep bool) {
 	if after, ok := strings.CutPrefix(rest, "accessible-node-labels."); ok {
 		label, property, ok := strings.Cut(after, ".")
-		if !ok || !slices.Contains(kept, property) {
-			return "", "", false
-		}
-		return to + "accessible-node-labels." + n.call("label", label) + "." + property, value, true
-	}
-	if to, value, ok := n.nodeSorting(to, rest, value); ok {
-		return to, value, true
+		return "accessible-node-labels." + n.call("label", label) + "." + property, value, ok && slices.Contains(kept, property)
 	}
 	first, _, _ := strings.Cut(rest, ".")
-	if !slices.Contains(kept, first) {
-		return "", "", false
-	}
 	switch rest {
 	case "queues":
 		value = n.list("queue", value)
 	case "accessible-node-labels", "default-node-label-expression":
 		value = n.list("label", value)
 	}
-	return to + rest, value, true
+	return rest, value, slices.Contains(kept, first)
 }
 
 // nodeSorting maps a setting of a policy for several nodes, which has a name.
@@ -115,16 +176,26 @@ func (n *Names) list(kind, text string) string {
 	return strings.Join(list, ",")
 }
 
-// left out are elements of an allocation file with names of users or rules of placement.
-var leftOut = []string{"aclSubmitApps", "aclAdministerApps", "aclSubmitReservations", "aclAdministerReservations", "aclListReservations", "queuePlacementPolicy", "reservationPolicy"}
+// Elements of an allocation file: those with others in them, and those with a value. What else there is, such as who may submit, rules of placement, comments, or what
+// isn't YARN's, is left out.
+var (
+	holders = []string{"allocations", "queue", "pool", "user"}
+	valued  = []string{
+		"minResources", "maxResources", "maxChildResources", "maxContainerAllocation", "maxRunningApps", "maxAMShare", "weight", "minSharePreemptionTimeout", "fairSharePreemptionTimeout",
+		"fairSharePreemptionThreshold", "schedulingPolicy", "schedulingMode", "allowPreemptionFrom", "queueMaxAMShareDefault", "queueMaxAppsDefault", "queueMaxResourcesDefault",
+		"defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode", "userMaxAppsDefault", "defaultMinSharePreemptionTimeout", "defaultFairSharePreemptionTimeout",
+		"defaultFairSharePreemptionThreshold", "heddle-preemption", "heddle-preemption-unable", "heddle-stage-policy",
+	}
+)
 
-// allocation takes the names out of the text of a fair-scheduler.xml, and its comments.
+// allocation takes the names out of the text of a fair-scheduler.xml.
 func (n *Names) allocation(text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
 	var b bytes.Buffer
 	d, e := xml.NewDecoder(strings.NewReader(text)), xml.NewEncoder(&b)
+	var inside []string
 	for {
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -135,14 +206,23 @@ func (n *Names) allocation(text string) (string, error) {
 		}
 		switch x := t.(type) {
 		case xml.StartElement:
-			if slices.Contains(leftOut, x.Name.Local) {
+			if !slices.Contains(holders, x.Name.Local) && !slices.Contains(valued, x.Name.Local) {
 				if err := d.Skip(); err != nil {
 					return "", fmt.Errorf("the allocation file: %w", err)
 				}
 				continue
 			}
-			t = n.element(x)
-		case xml.Comment, xml.ProcInst, xml.Directive:
+			inside, t = append(inside, x.Name.Local), n.element(x)
+		case xml.EndElement:
+			inside, t = inside[:len(inside)-1], xml.EndElement{Name: xml.Name{Local: x.Name.Local}}
+		case xml.CharData:
+			if len(inside) == 0 || !slices.Contains(valued, inside[len(inside)-1]) {
+				continue
+			}
+			if inside[len(inside)-1] == "allowPreemptionFrom" && !strings.EqualFold(strings.TrimSpace(string(x)), "true") {
+				t = xml.CharData("false") // whatever else there is counts as that
+			}
+		default:
 			continue
 		}
 		if err := e.EncodeToken(t); err != nil {
@@ -153,16 +233,18 @@ func (n *Names) allocation(text string) (string, error) {
 }
 
 func (n *Names) element(x xml.StartElement) xml.StartElement {
-	x = x.Copy()
-	for i := range x.Attr {
-		a := &x.Attr[i]
+	to := xml.StartElement{Name: xml.Name{Local: x.Name.Local}}
+	for _, a := range x.Attr {
 		switch {
+		case a.Name.Local == "type" && a.Value == "parent":
 		case a.Name.Local != "name":
+			continue
 		case x.Name.Local == "user":
 			a.Value = n.call("user", a.Value)
 		default:
 			a.Value = n.path(a.Value)
 		}
+		to.Attr = append(to.Attr, xml.Attr{Name: xml.Name{Local: a.Name.Local}, Value: a.Value})
 	}
-	return x
+	return to
 }
