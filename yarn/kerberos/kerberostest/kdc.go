@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ type KDC struct {
 	log  bytes.Buffer
 }
 
-// StartKDC starts one, which ends with the test. Its tickets live for as long as life says.
+// StartKDC starts one, which ends with the test, and with its process if that is killed. Its tickets live for as long as life says.
 func StartKDC(t testing.TB, life time.Duration) *KDC {
 	t.Helper()
 	k := newKDC(t, "HEDDLE.TEST", life)
@@ -35,7 +36,19 @@ func StartKDC(t testing.TB, life time.Duration) *KDC {
 }
 
 // StartChain starts KDCs of several realms, each of which trusts the next and the last. Services are in the first one, clients of a realm reach them through those before it.
-func StartChain(t testing.TB, life time.Duration, realms ...string) (all []*KDC) {
+func StartChain(t testing.TB, life time.Duration, realms ...string) []*KDC {
+	t.Helper()
+	return startChain(t, life, len(realms), realms)
+}
+
+// StartChainByClients is StartChain where the KDCs of the first two realms alone know the ways, and take clients who came by them. The others refer nobody: clients must know.
+func StartChainByClients(t testing.TB, life time.Duration, realms ...string) []*KDC {
+	t.Helper()
+	return startChain(t, life, 2, realms)
+}
+
+// startChain starts KDCs of realms, of which the first so many know the ways between them.
+func startChain(t testing.TB, life time.Duration, knowing int, realms []string) (all []*KDC) {
 	t.Helper()
 	for _, realm := range realms {
 		all = append(all, newKDC(t, realm, life))
@@ -44,16 +57,23 @@ func StartChain(t testing.TB, life time.Duration, realms ...string) (all []*KDC)
 	for _, k := range all {
 		conf += k.realms()
 	}
-	conf += "[domain_realm]\n localhost = " + realms[0] + "\n .test = " + realms[0] + "\n[capaths]\n"
+	conf += "[domain_realm]\n localhost = " + realms[0] + "\n .test = " + realms[0] + "\n"
+	ways := "[capaths]\n"
 	for i := 2; i < len(realms); i++ {
-		conf += fmt.Sprintf(" %s = {\n", realms[i])
-		for _, on := range realms[1:i] {
-			conf += fmt.Sprintf("  %s = %s\n", realms[0], on)
+		ways += fmt.Sprintf(" %s = {\n", realms[i])
+		for to := range i - 1 {
+			for on := i - 1; on > to; on-- { // the nearest to the client first
+				ways += fmt.Sprintf("  %s = %s\n", realms[to], realms[on])
+			}
 		}
-		conf += " }\n"
+		ways += " }\n"
 	}
 	for i, k := range all {
-		k.start(conf)
+		if i < knowing {
+			k.start(conf + ways)
+		} else {
+			k.start(conf)
+		}
 		for _, other := range []int{i - 1, i + 1} {
 			if other >= 0 && other < len(all) {
 				for _, name := range []string{"krbtgt/" + realms[i] + "@" + realms[other], "krbtgt/" + realms[other] + "@" + realms[i]} {
@@ -103,12 +123,25 @@ func (k *KDC) start(conf string) {
 	k.run("kdb5_util", "create", "-s", "-r", k.Realm, "-P", "master")
 	c := k.command("krb5kdc", "-n", "-r", k.Realm)
 	c.Stdout, c.Stderr = &k.log, &k.log
-	if err := c.Start(); err != nil {
+	dieWithParent(c)
+	started, end, ended := make(chan error), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // the kernel counts the thread that started it as its parent
+		err := c.Start()
+		if started <- err; err != nil {
+			return
+		}
+		<-end
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}()
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
+		close(end)
+		<-ended
 	})
 	await.Until(t, "the KDC listens", func() bool {
 		nc, err := net.Dial("tcp", k.addr)
