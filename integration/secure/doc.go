@@ -17,6 +17,7 @@
 //	a KDC that is silent, or away at first    yarn/kerberos/login TestASilentKDCHoldsUpNobody, TestTheKDCIsAwayAtFirst
 //	the same under a secured HDFS             TestASlowKDCUnderSecuredHDFS
 //	a KDC, or who answers for it, is hostile  yarn/kerberos/kdc TestHostileKDCs
+//	leaders are killed among renewals         TestALongJobUnderShortTickets
 //	a Key Management Server that is hostile   hdfsadapter/zone TestOddAnswers, TestTheNextHost
 //	names in LDAP that are filters            conf/usergroups TestGroupsOfLDAP
 //	forged tokens in credentials              rm/leader/delegation TestForgedTokensAreLeftAlone
