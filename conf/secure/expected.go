@@ -8,8 +8,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/jcmturner/gokrb5/v8/config"
-
 	"heddle/conf"
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/krb5conf"
@@ -23,7 +21,7 @@ type source interface {
 // Tickets gives tickets of services that a configuration expects at an address, and no others: another may answer there.
 type Tickets struct {
 	from         source
-	krb5         *config.Config
+	krb5         *krb5conf.Config
 	key          string
 	name, others string // the expected name, and a pattern that counts instead if it is set
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/jcmturner/gokrb5/v8/config"
-
 	"heddle/conf"
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/krb5conf"
@@ -37,7 +35,7 @@ func On(c *conf.Config) bool {
 }
 
 // Krb5 reads krb5.conf: the files that $KRB5_CONFIG names, or /etc/krb5.conf. A default realm must be in it.
-func Krb5(c *conf.Config) (*config.Config, error) {
+func Krb5(c *conf.Config) (*krb5conf.Config, error) {
 	paths := krb5conf.Paths(os.Getenv("KRB5_CONFIG"))
 	k, err := krb5conf.Load(paths...)
 	if err != nil {
@@ -53,7 +51,7 @@ func Krb5(c *conf.Config) (*config.Config, error) {
 type Account struct {
 	Principal string // the full name
 	Keytab    *kerberos.Keytab
-	Krb5      *config.Config
+	Krb5      *krb5conf.Config
 }
 
 // Acceptor lets those in who have a ticket for the daemon.

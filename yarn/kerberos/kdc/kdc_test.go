@@ -32,10 +32,11 @@ func TestAKDC(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 10, 4000} {
-		c, err := krb5conf.Load(k.Conf)
+		loaded, err := krb5conf.Load(k.Conf)
 		if err != nil {
 			t.Fatal(err)
 		}
+		c := loaded.Config
 		c.LibDefaults.UDPPreferenceLimit = limit
 		c.Realms[0].KDC = append(c.Realms[0].KDC, "127.0.0.1:1")
 		for range 4 { // they come in any order

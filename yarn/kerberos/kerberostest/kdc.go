@@ -41,7 +41,7 @@ func StartChain(t testing.TB, life time.Duration, realms ...string) []*KDC {
 	return startChain(t, life, len(realms), realms)
 }
 
-// StartChainByClients is StartChain where the KDCs of the first two realms alone know the ways, and take clients who came by them. The others refer nobody: clients must know.
+// StartChainByClients is StartChain where the KDCs of the first two realms alone know the ways, and take clients who came by them. The others refer no client: it must know.
 func StartChainByClients(t testing.TB, life time.Duration, realms ...string) []*KDC {
 	t.Helper()
 	return startChain(t, life, 2, realms)

@@ -40,8 +40,15 @@ func Paths(environment string) []string {
 	return paths
 }
 
+// Config is a krb5.conf.
+type Config struct {
+	*config.Config
+	// capaths are the values of its section of that name, by the realms of clients and services.
+	capaths map[[2]string][]string
+}
+
 // Load reads files and what they include. Values of earlier files count.
-func Load(paths ...string) (c *config.Config, err error) {
+func Load(paths ...string) (c *Config, err error) {
 	j := &joined{}
 	for _, path := range paths {
 		if err := j.file(path, 0); err != nil {
@@ -53,15 +60,15 @@ func Load(paths ...string) (c *config.Config, err error) {
 			c, err = nil, fmt.Errorf("krb5.conf %s: malformed: %v", strings.Join(paths, ":"), p)
 		}
 	}()
-	c, err = config.NewFromString(j.text())
+	known, err := config.NewFromString(j.text())
 	if unsupported := (config.UnsupportedDirective{}); err != nil && !errors.As(err, &unsupported) {
 		return nil, fmt.Errorf("krb5.conf %s: %w", strings.Join(paths, ":"), err)
 	}
-	return c, nil
+	return &Config{known, j.capaths()}, nil
 }
 
 // RealmOf returns the realm of a host: by [domain_realm], or else the default one.
-func RealmOf(c *config.Config, host string) string {
+func RealmOf(c *Config, host string) string {
 	if r := c.ResolveRealm(host); r != "" {
 		return r
 	}
@@ -78,7 +85,8 @@ type section struct {
 	name   string // libdefaults, realms, …; of a realm its name
 	lines  []string
 	keys   map[string]bool // of the lines
-	realms []*section      // of realms
+	realms []*section      // of realms and capaths
+	listed bool            // each relation may have several values
 }
 
 // many are the relations of which a realm may have several; of the others the first counts.
@@ -96,7 +104,7 @@ func find(in *[]*section, name string) *section {
 }
 
 func (s *section) add(key, line string) {
-	if s.keys[key] && !slices.Contains(many, key) {
+	if s.keys[key] && !s.listed && !slices.Contains(many, key) {
 		return
 	}
 	s.keys[key] = true
@@ -185,8 +193,9 @@ func (j *joined) parse(path, text string, include func(directive, path string) e
 			if m[2] == "{" {
 				skipped++
 			}
-		case at.name == "realms" && realm == nil && m[2] == "{":
+		case (at.name == "realms" || at.name == paths) && realm == nil && m[2] == "{":
 			realm = find(&at.realms, m[1])
+			realm.listed = at.name == paths
 		case m[2] == "{":
 			skipped++
 		case realm != nil:

@@ -11,13 +11,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/credentials"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/kdc"
+	"heddle/yarn/kerberos/krb5conf"
 )
 
 const (
@@ -38,7 +38,7 @@ type Login struct {
 	principal string
 	name      types.PrincipalName
 	realm     string
-	conf      *config.Config
+	conf      *krb5conf.Config
 	begin     func() (*session, error) // logs in
 	now       func() time.Time
 
@@ -77,7 +77,7 @@ type cached struct {
 
 // FromKeytab returns the login of a principal such as nm/host@EXAMPLE.COM, whose keys a keytab has. It logs in at once, so that a wrong keytab is noticed
 // when the daemon starts.
-func FromKeytab(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login, error) {
+func FromKeytab(c *krb5conf.Config, keytab *kerberos.Keytab, principal string) (*Login, error) {
 	l, err := Later(c, keytab, principal)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func FromKeytab(c *config.Config, keytab *kerberos.Keytab, principal string) (*L
 }
 
 // Later is FromKeytab for a daemon that logs in when it needs the first ticket. So a KDC that is away doesn't keep it from starting.
-func Later(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login, error) {
+func Later(c *krb5conf.Config, keytab *kerberos.Keytab, principal string) (*Login, error) {
 	account, realm, ok := strings.Cut(principal, "@")
 	if !ok || account == "" || realm == "" {
 		return nil, fmt.Errorf("the principal %q must have the form NAME@REALM or NAME/HOST@REALM", principal)
@@ -98,7 +98,7 @@ func Later(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login,
 		if err := keytab.Reload(); err != nil { // it may have a new version by now
 			return nil, err
 		}
-		rep, err := kdc.Login(c, keytab.Keys(), l.name, realm)
+		rep, err := kdc.Login(c.Config, keytab.Keys(), l.name, realm)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func Later(c *config.Config, keytab *kerberos.Keytab, principal string) (*Login,
 
 // FromCache returns the login of the user that ran kinit. path is the file of the cache, with FILE: before it or not. The file is read again when most of the ticket's life is
 // over: kinit may have put a new one there.
-func FromCache(c *config.Config, path string) (*Login, error) {
+func FromCache(c *krb5conf.Config, path string) (*Login, error) {
 	file, err := cacheFile(path)
 	if err != nil {
 		return nil, err

@@ -205,7 +205,8 @@ func TestTheKDCIsAwayAtFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	away := *there
+	known := *there.Config
+	away := krb5conf.Config{Config: &known}
 	away.Realms = slices.Clone(there.Realms)
 	away.Realms[0].KDC = []string{"127.0.0.1:1"}
 	l, err := Later(&away, keys, node)

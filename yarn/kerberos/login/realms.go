@@ -1,6 +1,7 @@
 package login
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,16 +44,47 @@ func (l *Login) grantOf(s *session, realm string) (grant, error) {
 	if g, ok := s.grants[realm]; ok && l.now().Add(fresh).Before(g.end) {
 		return g, nil
 	}
-	rep, err := l.through(types.PrincipalName{NameType: 2, NameString: []string{"krbtgt", realm}}, l.realm, own)
+	g, err := l.towards(realm, own)
 	if err != nil {
-		return grant{}, fmt.Errorf("the realm %s gives none for the KDC of %s, and they must trust each other (krbtgt/%[2]s@%[1]s): %[3]w", l.realm, realm, err)
+		return grant{}, err
 	}
-	g := granted(rep)
 	if s.grants == nil {
 		s.grants = map[string]grant{}
 	}
 	s.grants[realm] = g
 	return g, nil
+}
+
+// towards returns a ticket for the KDC of another realm. It goes as far as each KDC on the way knows one, as MIT's library and Java do.
+func (l *Login) towards(realm string, own grant) (grant, error) {
+	way := l.conf.Between(l.realm, realm)
+	way = append(way[:min(len(way), maxRealms)], realm)
+	at, here := own, l.realm
+	for len(way) > 0 {
+		next, far, err := l.farthest(way, here, at)
+		if err != nil {
+			return grant{}, fmt.Errorf("the realm %s gives none for the KDC of %s, and they must trust each other (krbtgt/%[2]s@%[1]s), or realms on the way that [capaths] of krb5.conf names: %[3]w", here, realm, err)
+		}
+		at, here, way = next, way[far], way[far+1:]
+	}
+	return at, nil
+}
+
+// farthest asks the KDC of a realm for a ticket of the last realm of a way, or else of one before it, and returns which it was. The error is of the last.
+func (l *Login) farthest(way []string, here string, at grant) (g grant, far int, err error) {
+	for far = len(way) - 1; far >= 0; far-- {
+		rep, failed := l.through(types.PrincipalName{NameType: 2, NameString: []string{"krbtgt", way[far]}}, here, at)
+		if failed == nil {
+			return granted(rep), far, nil
+		}
+		if err == nil {
+			err = failed
+		}
+		if errors.Is(failed, kdc.ErrAway) {
+			break
+		}
+	}
+	return grant{}, 0, err
 }
 
 func granted(rep messages.TGSRep) grant {
@@ -62,7 +94,7 @@ func granted(rep messages.TGSRep) grant {
 // through asks the KDC of a realm, and those that it refers to.
 func (l *Login) through(name types.PrincipalName, realm string, g grant) (messages.TGSRep, error) {
 	for range maxRealms {
-		rep, err := kdc.Ticket(l.conf, g.Grant, l.name, l.realm, name, realm)
+		rep, err := kdc.Ticket(l.conf.Config, g.Grant, l.name, l.realm, name, realm)
 		if err != nil {
 			return rep, err
 		}

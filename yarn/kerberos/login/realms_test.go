@@ -63,3 +63,38 @@ func TestUsersOfOtherRealms(t *testing.T) {
 		t.Errorf("without trust: %v", err)
 	}
 }
+
+// The KDC of a user's realm refers no client to others: [capaths] says by way of which realms the services' is reached, one after the other. Without it the error names it.
+func TestWaysBetweenRealms(t *testing.T) {
+	t.Parallel()
+	realms := kerberostest.StartChainByClients(t, 10*time.Hour, "CLUSTER.TEST", "PEOPLE.TEST", "BRANCH.TEST", "SHOP.TEST")
+	service := "rm/host.test@CLUSTER.TEST"
+	keys, err := kerberos.OpenKeytab(realms[0].Keytab("rm.keytab", service))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &kerberos.Acceptor{Principal: service, Keytab: keys, Replays: kerberos.NewReplays()}
+	for _, home := range realms[1:] {
+		user := "alice@" + home.Realm
+		own, err := kerberos.OpenKeytab(home.Keytab("alice.keytab", user))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{realms[0].Conf, home.Conf} { // with [capaths], and without
+			conf, err := krb5conf.Load(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := FromKeytab(conf, own, user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = talk(t, l, a)
+			if near := home == realms[1]; (near || file == realms[0].Conf) && err != nil {
+				t.Errorf("%s: %v", user, err)
+			} else if !near && file == home.Conf && (err == nil || !strings.Contains(err.Error(), "[capaths]")) {
+				t.Errorf("%s without [capaths]: %v", user, err)
+			}
+		}
+	}
+}
