@@ -39,7 +39,7 @@ type Recorded struct {
 	Sessions   int      `json:"sessions"`
 	Cut        int      `json:"cut"`    // applications that ran when it began, or ended
 	Torn       []string `json:"torn"`   // files whose last line is incomplete
-	Notes      []string `json:"notes"`  // what was recorded, and isn't played
+	Notes      []string `json:"notes"`  // what was recorded, and isn't played, and what of the change has no effect
 	Worked     int64    `json:"events"` // lines
 }
 
@@ -94,6 +94,7 @@ type Added struct {
 type Ask struct {
 	Options play.Options
 	Changes []string // in words
+	Notes   []string // on the change
 	// Anyway answers even if the backtest fails.
 	Anyway bool
 }
@@ -127,7 +128,7 @@ func Answer(l *load.Load, ask Ask) (*Report, error) {
 	}
 	r := &Report{Changes: ask.Changes, Backtest: b, Before: then.Series, After: now.Series}
 	r.Record = Recorded{
-		Begin: l.Begin, End: l.End, Nodes: l.Nodes, Apps: len(l.Apps), Sessions: l.Sessions, Torn: l.Torn, Notes: l.Notes, Worked: l.Entries,
+		Begin: l.Begin, End: l.End, Nodes: l.Nodes, Apps: len(l.Apps), Sessions: l.Sessions, Torn: l.Torn, Notes: slices.Concat(l.Notes, ask.Notes), Worked: l.Entries,
 	}
 	all := make([]int, len(l.Apps))
 	for i := range l.Apps {

@@ -26,6 +26,9 @@ type Request struct {
 	Nodes     []string // +N or -N, with @LABEL
 	Speed     string   // such as 2x
 	Map       []string // QUEUE=QUEUE
+
+	// Notes say what of the file has no effect, with its lines. Options fills them.
+	Notes []string
 }
 
 // Options are the request as it is played, and in words.
@@ -55,6 +58,9 @@ func (r *Request) Options(l *load.Load) (o play.Options, words []string, err err
 		return o, nil, err
 	}
 	for _, from := range slices.Sorted(maps.Keys(o.Moved)) {
+		if !slices.ContainsFunc(l.Apps, func(a load.App) bool { return a.Queue == from }) {
+			return o, nil, fmt.Errorf("--map %s=%s: the record has no application in %s", from, o.Moved[from], from)
+		}
 		words = append(words, fmt.Sprintf("applications of %s go to %s", from, o.Moved[from]))
 	}
 	return o, words, nil
@@ -75,7 +81,7 @@ func (r *Request) queues(then *eventlog.Source) (*eventlog.Source, []string, err
 	var words []string
 	var err error
 	if r.Scheduler != "" {
-		if next, err = fromFile(next, r.Scheduler); err != nil {
+		if next, r.Notes, err = fromFile(next, r.Scheduler); err != nil {
 			return nil, nil, err
 		}
 		words = append(words, "queues of "+r.Scheduler)
@@ -94,34 +100,55 @@ func (r *Request) queues(then *eventlog.Source) (*eventlog.Source, []string, err
 		}
 		words = append(words, "policy "+p)
 	}
-	if _, _, err := next.Tree(); err != nil {
+	tree, _, err := next.Tree()
+	if err != nil {
 		return nil, nil, fmt.Errorf("the changed configuration doesn't load: %w", err)
 	}
-	return next, words, nil
+	return next, words, r.heeded(next, tree)
+}
+
+// heeded returns an error if a key of Set has a value that is wrong, or no effect: an answer would seem to say that it changes nothing.
+func (r *Request) heeded(s *eventlog.Source, tree *queue.Tree) error {
+	c, err := s.Conf()
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(c.Validate().Problems, tree.Problems) {
+		if p.Severity == conf.Info {
+			continue
+		}
+		for _, text := range r.Set {
+			if key, _, _ := strings.Cut(text, "="); key == p.Key {
+				p.Source, p.Key, p.Value = conf.Source{}, "", ""
+				return fmt.Errorf("--set %s: %v", conf.Shorten(text), p)
+			}
+		}
+	}
+	return nil
 }
 
 // maxBytes bounds a file of queues.
 const maxBytes = 16 << 20
 
-// fromFile takes the queues of a file. Errors name its lines.
-func fromFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
+// fromFile takes the queues of a file, and says what of it has no effect. Errors and notes name its lines.
+func fromFile(then *eventlog.Source, file string) (next *eventlog.Source, notes []string, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, fmt.Errorf("--scheduler: %w", err)
+		return nil, nil, fmt.Errorf("--scheduler: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxBytes {
-		return nil, fmt.Errorf("--scheduler %s: it isn't a file of at most %d bytes", file, maxBytes)
+		return nil, nil, fmt.Errorf("--scheduler %s: it isn't a file of at most %d bytes", file, maxBytes)
 	}
 	root, err := conf.ReadXML(file)
 	if err != nil {
-		return nil, fmt.Errorf("--scheduler: %w", err)
+		return nil, nil, fmt.Errorf("--scheduler: %w", err)
 	}
 	if root.Name == "allocations" {
 		return fairFile(then, file)
 	}
 	props, err := conf.LoadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--scheduler: %w", err)
+		return nil, nil, fmt.Errorf("--scheduler: %w", err)
 	}
 	settings := map[string]string{}
 	for p := range props.All() {
@@ -130,41 +157,54 @@ func fromFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
 	bare := &eventlog.Source{Keys: maps.Clone(then.Keys)}
 	maps.DeleteFunc(bare.Keys, func(key, _ string) bool { return strings.HasPrefix(key, queue.Prefix) })
 	bare.Keys[queue.SchedulerClass] = "capacity"
-	if err := loads(bare, file); err != nil {
-		return nil, fmt.Errorf("--scheduler: %w", err)
+	tree, err := loads(bare, file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--scheduler: %w", err)
 	}
-	next := bare.With(settings)
-	return next, nil
+	return bare.With(settings), odd(tree), nil
 }
 
-// loads checks a file of capacity queues on top of other keys, as errors of settings in files name the lines.
-func loads(bare *eventlog.Source, file string) error {
+// loads reads a file of capacity queues on top of other keys, as what is wrong with settings in files has their lines.
+func loads(bare *eventlog.Source, file string) (*queue.Tree, error) {
 	c, err := bare.Conf()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c, err = c.With(path); err != nil {
-		return err
+		return nil, err
 	}
-	_, err = queue.CapacityFromConf(c)
-	return err
+	return queue.CapacityFromConf(c)
 }
 
-func fairFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
+// maxNotes bounds what is said of a file.
+const maxNotes = 20
+
+// odd says what of a tree's configuration has no effect.
+func odd(t *queue.Tree) (notes []string) {
+	for _, p := range t.Problems {
+		if p.Severity == conf.Warning && len(notes) < maxNotes {
+			notes = append(notes, p.String())
+		}
+	}
+	return notes
+}
+
+func fairFile(then *eventlog.Source, file string) (*eventlog.Source, []string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--scheduler: %w", err)
+		return nil, nil, fmt.Errorf("--scheduler: %w", err)
 	}
 	next := then.With(map[string]string{queue.FairFileKey: string(text)})
 	next.Keys[queue.SchedulerClass] = "fair"
-	if _, _, err := next.Tree(); err != nil {
-		return nil, fmt.Errorf("--scheduler %s: %w", file, err)
+	tree, _, err := next.Tree()
+	if err != nil {
+		return nil, nil, fmt.Errorf("--scheduler %s: %w", file, err)
 	}
-	return next, nil
+	return next, odd(tree), nil
 }
 
 // policy enters a policy.

@@ -198,7 +198,9 @@ func (o *flags) rules() ([]gate.Rule, error) {
 // ask holds what is asked of a load.
 func (o *flags) ask(l *load.Load) (a whatif.Ask, err error) {
 	a.Anyway = o.anyway
-	if a.Options, a.Changes, err = o.change.Options(l); err != nil || o.add == "" {
+	a.Options, a.Changes, err = o.change.Options(l)
+	a.Notes = o.change.Notes
+	if err != nil || o.add == "" {
 		return a, err
 	}
 	if o.trace.AM, err = amount("add-am", o.addAM); err != nil {

@@ -63,6 +63,15 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	odd := filepath.Join(dir, "odd.xml")
+	text := "<configuration>\n"
+	for _, s := range []string{"queues=zebra,yak", "zebra.capacity=50", "yak.capacity=50", "yak.maximum-capactiy=20"} {
+		name, value, _ := strings.Cut(s, "=")
+		text += "<property><name>" + queue.Prefix + "root." + name + "</name><value>" + value + "</value></property>\n"
+	}
+	if err := os.WriteFile(odd, []byte(text+"</configuration>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args, want string
 		code       int
@@ -86,6 +95,13 @@ func TestCommand(t *testing.T) {
 		{"-record " + file + " -speed fast", "factor", 1},
 		{"-record " + file + " -policy order=best", "order", 1},
 		{"-record " + file + " -set yarn.nodemanager.x=1", "schedulers heed", 1},
+		{"-record " + file + " -set yarn.scheduler.minimum-allocation-mb=-5", "must be an integer from 0", 1},
+		{"-record " + file + " -set heddle.scheduler.preemption=x", "one of kill, suspend", 1},
+		{"-record " + file + " -set yarn.scheduler.nonsense=1", "no such key", 1},
+		{"-record " + file + " -set " + queue.Prefix + "root.yok.capacity=1", "there is no queue root.yok", 1},
+		{"-record " + file + " -set " + queue.Prefix + "root.yak.capactiy=1", "is unknown", 1},
+		{"-record " + file + " -map root.none=root.yak", "the record has no application in root.none", 1},
+		{"-record " + file + " -scheduler " + odd, "odd.xml:5: yarn.scheduler.capacity.root.yak.maximum-capactiy", 0},
 		{"-record " + file + " -gate " + file, "line 1", 1},
 		{"-record " + file + " -schedular x", "did you mean", 1},
 		{"-record " + file + " -scheduler " + dir, "isn't a file", 1},
