@@ -46,21 +46,33 @@ func ParseHDFS(b []byte) (id HDFS, err error) {
 	return id, nil
 }
 
-// Describe shows a token without its password, as Hadoop does (Token.toString, DelegationTokenIdentifier.toString); of the owner's name it shows the first part.
-func Describe(t Token) string {
-	var id Delegation
+// identity returns what the identifier of a delegation token says. known is false for other kinds, and for what can't be read.
+func identity(t Token) (id Delegation, known bool) {
 	var err error
 	switch t.Kind {
-	case KindHDFS:
+	case KindHDFS, KindKMS:
 		var h HDFS
 		h, err = ParseHDFS(t.Identifier)
 		id = Delegation(h)
-	case KindDelegation:
+	case KindDelegation, KindTimeline:
 		id, err = ParseDelegation(t.Identifier)
 	default:
-		return t.String()
+		return id, false
 	}
-	if err != nil {
+	return id, err == nil
+}
+
+// HasNoRenewer reports whether a delegation token says that it isn't to be renewed. So clients mark those that they replace themselves, such as Flink, and those of clusters that
+// trust no ResourceManager here (Hadoop: DelegationTokenRenewer.skipTokenRenewal).
+func HasNoRenewer(t Token) bool {
+	id, known := identity(t)
+	return known && id.Renewer == ""
+}
+
+// Describe shows a token of HDFS or of ResourceManagers without its password, as Hadoop does (Token.toString, DelegationTokenIdentifier.toString); of the owner's name it shows the first part.
+func Describe(t Token) string {
+	id, known := identity(t)
+	if !known || t.Kind != KindHDFS && t.Kind != KindDelegation {
 		return t.String()
 	}
 	short, _, _ := strings.Cut(id.Owner, "@")

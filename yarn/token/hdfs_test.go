@@ -30,6 +30,23 @@ func TestIdentifiersOfHDFS(t *testing.T) {
 	}
 }
 
+// Clients leave the renewer out of tokens that are not to be renewed. Nothing is known of what can't be read, and of other kinds.
+func TestTokensWithoutRenewer(t *testing.T) {
+	for _, renewer := range []string{"", "yarn"} {
+		id := Delegation{Owner: "alice", Renewer: renewer, Sequence: 1}
+		for kind, b := range map[string][]byte{KindHDFS: HDFS(id).Encode(), KindKMS: HDFS(id).Encode(), KindDelegation: id.Encode(), KindTimeline: id.Encode()} {
+			if got := HasNoRenewer(Token{Kind: kind, Identifier: b}); got != (renewer == "") {
+				t.Errorf("%s, renewer %q: %v", kind, renewer, got)
+			}
+		}
+	}
+	for _, kind := range []string{KindHDFS, KindKMS, KindDelegation, KindAMRM} {
+		if HasNoRenewer(Token{Kind: kind, Identifier: []byte{0xff}}) {
+			t.Errorf("%s: nonsense", kind)
+		}
+	}
+}
+
 func FuzzHDFS(f *testing.F) {
 	f.Add(HDFS{Owner: "alice", Sequence: 1}.Encode())
 	f.Add([]byte{0, 1})

@@ -295,7 +295,7 @@ func TestApplicationsFailWithoutGoodTokens(t *testing.T) {
 		}
 		b.hdfs.answer(&ipc.RemoteError{Class: ipc.AccessControlException, Text: "not your token"})
 		bad := b.live("alice", tokenOf("alice", 2))
-		strange := b.live("alice", token.Token{Kind: token.KindDelegation, Identifier: token.Delegation{Owner: "alice", Sequence: 77}.Encode()})
+		strange := b.live("alice", token.Token{Kind: token.KindDelegation, Identifier: token.Delegation{Owner: "alice", Renewer: "yarn", Sequence: 77}.Encode()})
 		b.pass(2 * day)
 		if got := why(bad); !strings.HasPrefix(got, "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: 10.0.0.2:8020, Ident: (token for alice: ") {
 			t.Errorf("it fails with %q", got)
@@ -310,6 +310,25 @@ func TestApplicationsFailWithoutGoodTokens(t *testing.T) {
 		b.pass(time.Hour)
 		if len(handed.refused) != 1 {
 			t.Errorf("kept are %v", handed.refused)
+		}
+	})
+}
+
+// Flink and others bring tokens that name no renewer, and replace them by themselves. No NameNode would renew them: the application begins, and they are left alone, at its end, too.
+func TestTokensThatNameNoRenewer(t *testing.T) {
+	withProxy(t, true, func(b *bench, nn *proxying, handed *Handed) {
+		b.hdfs.answer(&ipc.RemoteError{Class: ipc.AccessControlException, Text: "yarn tried to renew a token (...) with non-matching renewer "})
+		id := token.HDFS{Owner: "alice", MaxMS: time.Now().Add(tokenLife).UnixMilli(), Sequence: 9}
+		app := b.live("alice", token.Token{Kind: token.KindHDFS, Service: "10.0.0.2:8020", Identifier: id.Encode(), Password: []byte("pw")}, issue(t, b.issuer, ""))
+		b.pass(day)
+		if err := handed.Await(t.Context(), someNode, app); err != nil {
+			t.Errorf("its application fails: %v", err)
+		}
+		b.over(app)
+		b.pass(time.Hour)
+		b.expect("after its end", 0, 0)
+		if len(b.loop.State.Delegations) != 1 || len(nn.given) > 0 {
+			t.Errorf("%d of our tokens are left, and %d were got for the application", len(b.loop.State.Delegations), len(nn.given))
 		}
 	})
 }

@@ -110,8 +110,11 @@ func (ct *Carried) AppBegan(app *ledger.Application) {
 	}
 }
 
-// carry adds a token of an application that begins.
+// carry adds a token of an application that begins. One without a renewer is left alone: its owner replaces it.
 func (ct *Carried) carry(app *ledger.Application, tok token.Token) {
+	if token.HasNoRenewer(tok) {
+		return
+	}
 	name := nameOf(tok)
 	c := ct.all[name]
 	if c == nil {
@@ -172,10 +175,10 @@ func (ct *Carried) ownToken(c *carriedToken) bool {
 		d.RenewBy >= ct.loop.Date().UnixMilli()
 }
 
-// renewOwn renews a token of ours if it has a renewer. Without one it can't be renewed, and it expires.
+// renewOwn renews a token of ours.
 func (ct *Carried) renewOwn(c *carriedToken) {
 	c.due = time.Time{}
-	if c.id.Renewer == "" || !ct.ownToken(c) {
+	if !ct.ownToken(c) {
 		return
 	}
 	until := ct.issuer.renewal(c.id.MaxMS)
