@@ -10,7 +10,8 @@ import (
 	"os/exec"
 )
 
-// Process has tabs in a process of its own. Browsers are on other machines than ApplicationMasters: what they make of answers must not delay a load's.
+// Process has tabs in a process of its own. Browsers are on other machines than ResourceManagers and ApplicationMasters: what they make of answers must not delay
+// theirs, so the process gets a processor when neither wants it.
 type Process struct {
 	cmd  *exec.Cmd
 	ask  io.WriteCloser
@@ -19,7 +20,7 @@ type Process struct {
 
 // Start opens n tabs at a web port by a program that calls Serve with its standard input and output. argv is that program with its arguments.
 func Start(ctx context.Context, argv []string) (*Process, error) {
-	p := &Process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
+	p := &Process{cmd: exec.CommandContext(ctx, "nice", append([]string{"-n", "19"}, argv...)...)}
 	p.cmd.Stderr = os.Stderr
 	ask, err := p.cmd.StdinPipe()
 	if err != nil {
