@@ -112,6 +112,36 @@ func TestWhatCannotBePlacedIsRejected(t *testing.T) {
 	})
 }
 
+// As in YARN a scheduling request that is larger than the largest container is refused by the scheduler, with the whole call, and rejected by the processor after its tries.
+func TestLargeRequestsAreRejectedByTheProcessor(t *testing.T) {
+	large := placing(1, 1, "zk", true)
+	large.GetResourceSizing().SetResources(memory(1 << 30))
+	for by, refused := range map[string]bool{constraints.Processor: false, constraints.Scheduler: true} {
+		runWorld(t, met(by), func(w *world) {
+			w.newest()
+			w.node(1)
+			am := w.am(nil)
+			if refused {
+				if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response, Scheduling: []*pb.SchedulingRequest{large}}); err == nil {
+					t.Error("the scheduler takes it")
+				}
+				return
+			}
+			got := am.allocate(AllocateCall{Scheduling: []*pb.SchedulingRequest{large, placing(2, 1, "hb", true)}})
+			if len(got.Grants) != 1 {
+				t.Errorf("%d grants", len(got.Grants))
+			}
+			var rejected int
+			for range 5 {
+				rejected += len(am.allocate(AllocateCall{}).Rejected)
+			}
+			if rejected != 1 {
+				t.Errorf("%d requests are rejected", rejected)
+			}
+		})
+	}
+}
+
 // Requests and registrations that say too much, or have unknown parts, are refused, and change nothing.
 func TestWrongConstraintsAreRefused(t *testing.T) {
 	runWorld(t, met(constraints.Scheduler), func(w *world) {

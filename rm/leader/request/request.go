@@ -2,6 +2,7 @@ package request
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"heddle/rm/leader/refusal"
@@ -166,7 +167,28 @@ func (c *Checker) Asks(ctx *pb.ApplicationSubmissionContext, path string, rows [
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	maximum := c.maximumIn(path)
+	return c.asks(ctx, path, rows, c.maximumIn(path))
+}
+
+// All turns resource requests and scheduling requests, of which rows are made, into asks. Unless bounded, scheduling requests may be larger than what the cluster hands
+// out: as in YARN the placement processor doesn't refuse them, but rejects them after its tries, as it finds no node.
+func (c *Checker) All(ctx *pb.ApplicationSubmissionContext, path string, asks, scheduling []*pb.ResourceRequest, bounded bool) ([]scheduler.Ask, error) {
+	if bounded || len(scheduling) == 0 {
+		return c.Asks(ctx, path, slices.Concat(asks, scheduling))
+	}
+	first, err := c.Asks(ctx, path, asks)
+	if err != nil {
+		return nil, err
+	}
+	var most records.Resource
+	for i := range most {
+		most[i] = records.MaxAmount
+	}
+	rest, err := c.asks(ctx, path, scheduling, most)
+	return slices.Concat(first, rest), err
+}
+
+func (c *Checker) asks(ctx *pb.ApplicationSubmissionContext, path string, rows []*pb.ResourceRequest, maximum records.Resource) ([]scheduler.Ask, error) {
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
 		label, err := c.labelOf(path, row.GetResourceName(), saidOf(row.HasNodeLabelExpression(), row.GetNodeLabelExpression()), expressionOf(ctx))
