@@ -15,6 +15,7 @@ func TestOpportunisticFigures(t *testing.T) {
 		for _, attribute := range []string{
 			"AllocatedOContainers", "AggregateOContainersAllocated", "AggregateOContainersReleased", "AggregateNodeLocalOContainersAllocated",
 			"AggregateRackLocalOContainersAllocated", "AggregateOffSwitchOContainersAllocated",
+			"AllocateLatencyOQuantilesNumOps", "AllocateLatencyOQuantiles50thPercentileTime", "AllocateLatencyOQuantiles99thPercentileTime",
 		} {
 			if strings.Count(got, `"`+attribute+`" : 0`) != want {
 				t.Errorf("enabled=%s: %s of %s", value, attribute, got)

@@ -34,8 +34,13 @@ func (s *Scheduler) Snapshots(names Names) (all []*preempt.Snapshot) {
 
 // SnapshotsOfQueues returns snapshots of which only queues and applications are complete. The others have to be completed before the scheduler changes.
 func SnapshotsOfQueues(s *Scheduler, names Names) (all []*preempt.Snapshot) {
+	var whole records.Resource
 	for i := range s.parts {
 		all = append(all, s.parts[i].snapshot(names))
+		whole = whole.Add(all[i].Cluster)
+	}
+	for _, x := range all {
+		x.Others = whole.Sub(x.Cluster)
 	}
 	return all
 }

@@ -51,17 +51,18 @@ type Allocator struct {
 	loop loop.Operations
 	work *ledger.State
 
-	nodes  map[records.NodeID]*node
-	early  map[records.NodeID][]records.ContainerID // that an earlier leader has sent, by nodes that haven't been heard of
-	order  []*node
-	hosts  map[string][]*node // the same by host and by rack
-	racks  map[string][]*node
-	sorted time.Time // when order was made; zero: it has to be
-	among  []*node   // kept for its memory
-	turn   int       // where the next request for any node begins
-	apps   map[records.ApplicationID]*wishes
-	live   map[records.ContainerID]bool // that had not ended when they were looked at last
-	totals Totals
+	nodes     map[records.NodeID]*node
+	early     map[records.NodeID][]records.ContainerID // that an earlier leader has sent, by nodes that haven't been heard of
+	order     []*node
+	hosts     map[string][]*node // the same by host and by rack
+	racks     map[string][]*node
+	sorted    time.Time // when order was made; zero: it has to be
+	among     []*node   // kept for its memory
+	turn      int       // where the next request for any node begins
+	apps      map[records.ApplicationID]*wishes
+	live      map[records.ContainerID]bool // that had not ended when they were looked at last
+	totals    Totals
+	latencies latencies
 }
 
 // New makes the Allocator of a working copy.
@@ -275,9 +276,11 @@ func (o *round) give(r *request, among []*node) bool {
 		n.load++
 	}
 	n.sent[records.ContainerID{Attempt: o.attempt, ID: o.next}] = true
+	waited := max(o.loop.Time()-r.since, 0)
+	o.latencies.add(waited, o.loop.Time())
 	o.grants = append(o.grants, &ledgerpb.Grant{
 		Id: o.next, Node: ledger.NodeRef(n.id), Resource: ledger.Amounts(r.size), Priority: r.priority, AllocationRequestId: r.id,
-		ExecutionType: int32(pb.ExecutionType_OPPORTUNISTIC), Waited: max(o.loop.Time()-r.since, 0) + 1,
+		ExecutionType: int32(pb.ExecutionType_OPPORTUNISTIC), Waited: waited + 1,
 	})
 	o.next++
 	o.left--

@@ -12,6 +12,7 @@ type Totals struct {
 	Allocated                       int   // now
 	NodeLocal, RackLocal, OffSwitch int64 // granted: where, as the request wanted it
 	Released                        int64 // includes those that an earlier leader granted
+	Latency                         Latency
 }
 
 // Granted returns how many were granted.
@@ -32,6 +33,8 @@ func (t *Totals) at(where scheduler.Locality) {
 func (a *Allocator) Totals() Totals {
 	a.forget(len(a.live))
 	a.totals.Allocated = len(a.live)
+	a.latencies.roll(a.loop.Time())
+	a.totals.Latency = a.latencies.last
 	return a.totals
 }
 

@@ -2,6 +2,8 @@
 package opportunistic
 
 import (
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"heddle/rm/leader"
@@ -15,10 +17,13 @@ const Enabled = "yarn.resourcemanager.opportunistic-container-allocation.enabled
 // name holds the name of the bean in YARN.
 const name = "OpportunisticSchedulerMetrics"
 
+// latency begins the names of the bean's figures of times from asks to grants, in the last complete window of 10 s.
+const latency = "AllocateLatencyOQuantiles"
+
 // Bean returns YARN's bean, with zeros on a ResourceManager that doesn't lead, where l is nil.
 func Bean(l *leader.Leader, host string) daemon.Bean {
 	t, _ := totals(l)
-	return daemon.Bean{Name: "Hadoop:service=ResourceManager,name=" + name, Type: name, Attrs: []daemon.Attr{
+	attrs := []daemon.Attr{
 		{Name: "tag." + name, Value: "ResourceManager"},
 		{Name: "tag.Context", Value: "yarn"},
 		{Name: "tag.Hostname", Value: host},
@@ -28,7 +33,12 @@ func Bean(l *leader.Leader, host string) daemon.Bean {
 		{Name: "AggregateNodeLocalOContainersAllocated", Value: t.NodeLocal},
 		{Name: "AggregateRackLocalOContainersAllocated", Value: t.RackLocal},
 		{Name: "AggregateOffSwitchOContainersAllocated", Value: t.OffSwitch},
-	}}
+		{Name: latency + "NumOps", Value: t.Latency.Count},
+	}
+	for i, percent := range chances.Percents {
+		attrs = append(attrs, daemon.Attr{Name: fmt.Sprintf("%s%dthPercentileTime", latency, percent), Value: t.Latency.Of[i]})
+	}
+	return daemon.Bean{Name: "Hadoop:service=ResourceManager,name=" + name, Type: name, Attrs: attrs}
 }
 
 func totals(l *leader.Leader) (chances.Totals, bool) {

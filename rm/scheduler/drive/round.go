@@ -4,6 +4,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/records"
 )
 
 // fairInterval is the time between rounds with Fair queues, in ms.
@@ -32,12 +33,15 @@ func (d *Driver) round() bool {
 			return false
 		}
 		snaps = d.sus.snapshots()
+		var chosen records.Resource
 		for i, snap := range snaps {
 			if i == len(d.capacity) {
 				d.capacity = append(d.capacity, preempt.Capacity{})
 			}
 			d.capacity[i].Settings = settings
+			snap.Chosen = chosen
 			rounds = append(rounds, d.capacity[i].Round(d.now, snap))
+			chosen = chosen.Add(rounds[i].Chosen)
 		}
 	case d.tree.Kind == queue.Fair && s.Fair.Preemption:
 		d.fair.Settings = preempt.FairOf(&s.Fair, d.cfg.Heartbeat)

@@ -13,7 +13,7 @@ import (
 type CapacitySettings struct {
 	Interval     time.Duration // monitoring_interval: between rounds
 	Wait         time.Duration // max_wait_before_kill: from telling an ApplicationMaster to killing its container
-	PerRound     float64       // total_preemption_per_round: part of the cluster that one round takes at most
+	PerRound     float64       // total_preemption_per_round: part of the cluster, with all partitions, that one round takes at most
 	IgnoredOver  float64       // max_ignored_over_capacity: part of its guarantee by which a queue may be over it unpunished
 	Termination  float64       // natural_termination_factor: part of what is due that a round takes, as containers end anyway
 	ObserveOnly  bool          // observe_only: decide, and do nothing
@@ -55,6 +55,9 @@ func (c *Capacity) Round(now int64, s *Snapshot) Round {
 		return c.Settings.Wait.Milliseconds()
 	})
 	out.Move = r.moves
+	for i := range r.victims {
+		out.Chosen = out.Chosen.Add(r.victims[i].Resource)
+	}
 	return out
 }
 
@@ -108,7 +111,7 @@ type selection struct {
 func newSelection(now int64, s *Snapshot, settings *CapacitySettings) *selection {
 	r := &selection{
 		Snapshot: s, measure: measure{dominant: s.Dominant, cluster: s.Cluster}, now: now, settings: settings,
-		allowed: scaled(s.Cluster, settings.PerRound), appsOf: make([][]*App, len(s.Queues)),
+		allowed: atLeast0(scaled(s.Cluster.Add(s.Others), settings.PerRound).Sub(s.Chosen)), appsOf: make([][]*App, len(s.Queues)),
 		taken: map[records.ContainerID]bool{}, balanced: map[records.ContainerID]bool{},
 	}
 	for i := range s.Apps {

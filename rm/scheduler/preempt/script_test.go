@@ -91,6 +91,7 @@ func (s *stage) do(line string) ([]string, error) {
 	case "cluster":
 		s.snapshot.Cluster, s.snapshot.Dominant = amount(words[1]), slices.Contains(words, "dominant")
 		s.snapshot.Minimum = options.amount("minimum")
+		s.snapshot.Others, s.snapshot.Chosen = options.amount("others"), options.amount("chosen")
 	case "capacity":
 		s.settings(options)
 	case "fair":

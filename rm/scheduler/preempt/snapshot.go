@@ -8,7 +8,9 @@ import (
 
 // Snapshot is what a round looks at. A round doesn't change it.
 type Snapshot struct {
-	Cluster  records.Resource // of all nodes
+	Cluster  records.Resource // of all nodes of the partition
+	Others   records.Resource // of the nodes of other partitions: what a round takes at most is a part of the whole cluster
+	Chosen   records.Resource // what rounds of other partitions have chosen at the same time
 	Dominant bool             // amounts are compared by their dominant share, not by memory alone
 	Minimum  records.Resource // the smallest container
 	Queues   []Queue          // the root first, parents before their children
@@ -138,6 +140,8 @@ type Round struct {
 	Move []Move
 	Tell []Victim // newly marked: their ApplicationMasters are to be told
 	Kill []Victim // marked long enough
+	// Chosen is what all of the round's victims hold, those that were told before as well.
+	Chosen records.Resource
 }
 
 // Cut is a container from which resources are taken, and which continues with less, or later.
