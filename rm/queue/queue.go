@@ -114,8 +114,13 @@ type Queue struct {
 }
 
 // ConfiguredMin and ConfiguredMax are the configured amounts of the queue's capacity and maximum, 0 if they are
-// configured otherwise.
-func (q *Queue) ConfiguredMin() records.Resource { return q.Vector.Amounts() }
+// configured otherwise. As in YARN amounts beside other units aren't shown.
+func (q *Queue) ConfiguredMin() (r records.Resource) {
+	if q.Unit != quantity.Mixed {
+		r = q.Vector.Amounts()
+	}
+	return r
+}
 
 // ConfiguredMax: see ConfiguredMin. A queue with amounts but no maximum has its parent's.
 func (q *Queue) ConfiguredMax() records.Resource {

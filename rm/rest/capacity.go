@@ -221,6 +221,8 @@ func kindOf(q *queue.Queue) queueKind {
 		mode = "weight"
 	case quantity.ByAmount:
 		mode = "absolute"
+	case quantity.Mixed:
+		mode = "mixed"
 	}
 	eligible := "off"
 	switch {

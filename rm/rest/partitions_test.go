@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"testing"
 
 	"heddle/rm/queue"
@@ -24,6 +25,24 @@ func TestTheRootsWeightInAPartition(t *testing.T) {
 		got := c.capacity(&partition{name: "x", queue: x.Root, size: one, use: &view.LabelUse{}})
 		if got.Weight != want[0] || got.NormalizedWeight != want[1] {
 			t.Errorf("%s: weight %v, %v; want %v", capacity, got.Weight, got.NormalizedWeight, want)
+		}
+	}
+}
+
+// As in YARN a queue whose resources have different units is of mode mixed, and none of its amounts is shown as configured.
+func TestQueuesOfMixedUnits(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{
+		"legacy-queue-mode.enabled": "false", "root.queues": "a,b,c", "root.a.capacity": "[memory=50%,vcores=8]", "root.b.capacity": "[memory=50%,vcores=50%]",
+		"root.c.capacity": "[memory=4096,vcores=8]",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"a": "mixed [0 0]", "b": "percentage [0 0]", "c": "absolute [4096 8]"} {
+		q, _ := tree.Find(path)
+		least := q.ConfiguredMin()
+		if got := fmt.Sprint(kindOf(q).Mode, " ", least[:2]); got != want {
+			t.Errorf("%s: %s; want %s", path, got, want)
 		}
 	}
 }
