@@ -140,7 +140,7 @@ type Round struct {
 	Move []Move
 	Tell []Victim // newly marked: their ApplicationMasters are to be told
 	Kill []Victim // marked long enough
-	// Chosen is what all of the round's victims hold, those that were told before as well.
+	// Chosen sums up the resources of all of the round's victims, with those that were told before.
 	Chosen records.Resource
 }
 

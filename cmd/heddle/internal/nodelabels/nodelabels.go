@@ -64,7 +64,7 @@ func ParseNode(text string) (n Node, err error) {
 	}
 	labels := option.Words([]string{rest})
 	if len(labels) > 1 {
-		return Node{}, fmt.Errorf("%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now", len(labels), host)
+		return Node{}, fmt.Errorf("%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", len(labels), host)
 	}
 	if len(labels) == 1 {
 		n.Label = labels[0]
