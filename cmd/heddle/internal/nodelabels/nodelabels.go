@@ -64,6 +64,7 @@ func ParseNode(text string) (n Node, err error) {
 	}
 	labels := option.Words([]string{rest})
 	if len(labels) > 1 {
+		//lint:ignore ST1005 Hadoop's words
 		return Node{}, fmt.Errorf("%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", len(labels), host)
 	}
 	if len(labels) == 1 {
