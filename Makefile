@@ -45,9 +45,9 @@ invariants:
 
 # Tests of daemons, disks and clocks share two cores with each other, and one of thousands may wait for its turn too long. A test that fails is
 # run once more by itself; `make test` names it at its end, and it is a fault to be mended. Nothing is run again after a data race, a panic, or
-# more than three failures.
+# more than three failures. `make lint` has vetted all.
 TESTSUM = $(TOOLS)/gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race \
-	--rerun-fails-run-root-test --hide-summary=skipped --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -timeout 25m $(3)
+	--rerun-fails-run-root-test --hide-summary=skipped --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -vet=off -timeout 25m $(3)
 
 # Packages without goroutines have no races. Their tests compute for long, and take a fraction of the time without the race detector.
 SEQUENTIAL := ./rm/ledger ./rm/raft/witness ./rm/scheduler ./rm/scheduler/core ./rm/scheduler/drive ./rm/scheduler/preempt ./rm/scheduler/policy/... \
@@ -61,7 +61,7 @@ test: prerequisites build lint
 	@$(GO) list $(SEQUENTIAL) >bin/sequential.txt
 	GORACE=atexit_sleep_ms=50 $(call TESTSUM,units,$$($(GO) list ./... | grep -v /integration/ | grep -vxFf bin/sequential.txt),-race)
 	$(call TESTSUM,sequential,$$(cat bin/sequential.txt))
-	$(call TESTSUM,integration,./integration/...)
+	HEDDLE_BINARY=$(CURDIR)/bin/heddle $(call TESTSUM,integration,./integration/...)
 	@if cat bin/rerun-*.txt 2>/dev/null | grep .; then echo "these tests failed, and passed by themselves: mend them"; fi
 
 # Jobs of Hadoop's and Spark's own clients; with integration-full also what takes long.

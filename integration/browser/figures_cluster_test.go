@@ -24,12 +24,9 @@ type still struct {
 	binary, at, leader string
 }
 
-// built is the binary: $HEDDLE_BINARY, or one that is built for the test.
+// built is the binary.
 func built(t *testing.T) string {
 	t.Helper()
-	if binary := os.Getenv("HEDDLE_BINARY"); binary != "" {
-		return binary
-	}
 	binary, remove, err := hadooplab.BuildHeddle()
 	if err != nil {
 		t.Fatal(err)

@@ -27,16 +27,12 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	path := os.Getenv("HEDDLE_BINARY")
-	if path == "" {
-		built, _, remove, err := hadooplab.BuildLab()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer remove()
-		path = built
+	path, _, remove, err := hadooplab.BuildLab()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
+	defer remove()
 	heddle = path
 	logs, err := os.MkdirTemp("", "heddle-cli-logs-")
 	if err != nil {

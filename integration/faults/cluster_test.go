@@ -22,10 +22,10 @@ var onHeddle = hadooplab.OnHeddle()
 
 var cleanUp func()
 
-// program is what the tests run: $HEDDLE_BINARY, or one that is built once; "" is Hadoop.
+// program is what the tests run; "" is Hadoop.
 var program = sync.OnceValues(func() (string, error) {
-	if b := os.Getenv("HEDDLE_BINARY"); b != "" || !onHeddle {
-		return b, nil
+	if !onHeddle {
+		return "", nil
 	}
 	b, remove, err := hadooplab.BuildHeddle()
 	cleanUp = remove

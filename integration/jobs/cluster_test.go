@@ -27,11 +27,8 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// binary is what the tests run: $HEDDLE_BINARY, or one that is built once.
+// binary is what the tests run.
 var binary = sync.OnceValues(func() (string, error) {
-	if b := os.Getenv("HEDDLE_BINARY"); b != "" {
-		return b, nil
-	}
 	b, remove, err := hadooplab.BuildHeddle()
 	cleanUp = remove
 	return b, err

@@ -26,11 +26,8 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// binary is what the tests run: $HEDDLE_BINARY, or one that is built once, and checks its sums after each change.
+// binary is what the tests run. It checks its sums after each change.
 var binary = sync.OnceValues(func() (string, error) {
-	if b := os.Getenv("HEDDLE_BINARY"); b != "" {
-		return b, nil
-	}
 	b, remove, err := hadooplab.BuildHeddle("invariants")
 	cleanUp = remove
 	return b, err
