@@ -10,6 +10,7 @@ import (
 	"heddle/am"
 	"heddle/am/client"
 	"heddle/integration/minicluster"
+	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
@@ -60,17 +61,22 @@ func TestReceiptsOutliveLeadersAndRestarts(t *testing.T) {
 	}
 	path := "/ws/v1/heddle/apps/" + id.String() + "/receipt"
 	leader := c.Leader()
-	before := member(t, c, leader, path)
+	before := ""
 	var answer struct {
 		Receipt struct {
-			State   string
-			TotalMS int64
-			Step    []struct{ Kind, ContainerID string }
+			State          string
+			TotalMS        int64
+			ContainersLive int
+			Step           []struct{ Kind, ContainerID string }
 		}
 	}
-	if err := json.Unmarshal([]byte(before), &answer); err != nil {
-		t.Fatal(err)
-	}
+	await.Slowly(t, "nodes have told of all containers' ends", func() bool {
+		before, answer.Receipt.ContainersLive = member(t, c, leader, path), 0
+		if err := json.Unmarshal([]byte(before), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Receipt.ContainersLive == 0
+	})
 	containers := map[string]bool{}
 	for _, s := range answer.Receipt.Step {
 		containers[s.ContainerID] = true

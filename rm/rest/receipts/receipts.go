@@ -18,6 +18,8 @@ type Receipt struct {
 	Parts     []Part `yarn:"part"` // the largest first; they sum to Total
 	Steps     []Step `yarn:"step"` // in the order of time, without gaps
 	Forgotten int64  `yarn:"containersForgotten"`
+	// Live counts containers of which their nodes haven't told the end: what they took to localize counts as their start until then.
+	Live int `yarn:"containersLive,omitempty"`
 	// Of tasks, as the ApplicationMaster tells: those that are no longer known, and what became of copies.
 	TasksForgotten int64 `yarn:"tasksForgotten,omitempty"`
 	CopiesWon      int   `yarn:"copiesWon,omitempty"`
@@ -54,6 +56,11 @@ func Of(t *view.Timeline, state, waits string, now int64) Receipt {
 	steps := receipt.Of(&a, now)
 	out := Receipt{
 		App: t.App.ID.String(), State: state, Final: records.FinalStatusName(t.App.FinalStatus), From: a.Submitted, To: a.Submitted, Forgotten: t.More,
+	}
+	for i := range t.Containers {
+		if t.Containers[i].Live {
+			out.Live++
+		}
 	}
 	for _, p := range receipt.Sums(steps) {
 		out.Parts, out.Total, out.To = append(out.Parts, Part{string(p.Kind), p.Detail, p.MS}), out.Total+p.MS, out.To+p.MS

@@ -258,7 +258,7 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		"GET /ws/v1/heddle/apps/application_1_0002/receipt": say(200, jsonType, `{"receipt":{"applicationId":"application_1_0002","state":"FINISHED","finalStatus":"SUCCEEDED",
 			"from":1795284934900,"to":1795284944900,"totalMs":10000,"part":[{"kind":"work","ms":7500},{"kind":"suspended","detail":"root.prod","ms":2500}],"copiesWon":2,"copiesLost":1,"overtakenMs":3500,"tasksForgotten":5,"step":[
 			{"kind":"suspended","from":1795284934900,"to":1795284937400,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","queue":"root.prod","detail":"root.prod"},
-			{"kind":"work","from":1795284937400,"to":1795284944900,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041"}],"containersForgotten":7}}`),
+			{"kind":"work","from":1795284937400,"to":1795284944900,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041"}],"containersForgotten":7,"containersLive":2}}`),
 		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"oneDisk":true,"warning":"rm3 is behind by 1234: acknowledged work is on one disk only","member":[
 			{"id":"witness","raftAddress":"h9:8034","webAddress":"","leader":false,"self":false,"voter":true,"witness":true,"reachable":true,"behind":0,"version":"0.9"},
 			{"id":"rm1","raftAddress":"h1:8034","webAddress":"h1:8088","leader":false,"self":true,"voter":true,"reachable":true,"behind":1234,"version":"0.9"},
@@ -305,7 +305,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"\nStep by step, in seconds since it was submitted:\n" +
 			"  0.000  2.500   suspended for queue root.prod  container_1_0002_01_000002  n2:8041\n" +
 			"  2.500  10.000  work                           container_1_0002_01_000002  n2:8041\n" +
-			"\nCopies of tasks: 2 were faster, 1 were not; 3.500 s went to tries that others overtook\n5 tasks between the first and the newest are no longer known\n" +
+			"\nCopies of tasks: 2 were faster, 1 were not; 3.500 s went to tries that others overtook\n" +
+			"\nContainers that haven't ended: 2; what they took to localize counts as their start until their nodes tell of their ends\n5 tasks between the first and the newest are no longer known\n" +
 			"7 containers between the first and the newest are no longer known\n"},
 		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},

@@ -23,6 +23,7 @@ type Receipt struct {
 		From, To                                               int64
 	}
 	ContainersForgotten int64
+	ContainersLive      int64
 
 	TasksForgotten, CopiesWon, CopiesLost int64
 	OvertakenMS                           int64 `json:"overtakenMs"`
@@ -72,6 +73,11 @@ func named(kind, detail string) string {
 func (r *Receipt) writeRest(w io.Writer) error {
 	if r.CopiesWon+r.CopiesLost > 0 {
 		if _, err := fmt.Fprintf(w, "\nCopies of tasks: %d were faster, %d were not; %.3f s went to tries that others overtook\n", r.CopiesWon, r.CopiesLost, float64(r.OvertakenMS)/1000); err != nil {
+			return err
+		}
+	}
+	if r.ContainersLive > 0 {
+		if _, err := fmt.Fprintf(w, "\nContainers that haven't ended: %d; what they took to localize counts as their start until their nodes tell of their ends\n", r.ContainersLive); err != nil {
 			return err
 		}
 	}
