@@ -27,7 +27,9 @@ const quickJVM = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xs
 type bill struct {
 	State   string
 	TotalMS int64
-	Part    []struct {
+
+	ContainersLive int
+	Part           []struct {
 		Kind   receipt.Kind
 		Detail string
 		MS     int64
@@ -53,8 +55,21 @@ func (b *bill) of(kinds ...receipt.Kind) time.Duration {
 // billed is a lab whose jobs get receipts.
 type billed struct {
 	*hadooplab.Lab
-	mu   sync.Mutex
-	rows []row
+	starts chan struct{} // has room for as many jobs as may start at a time
+	mu     sync.Mutex
+	rows   []row
+}
+
+func newBilled(t *testing.T, o hadooplab.Options) *billed {
+	t.Helper()
+	return &billed{Lab: hadooplab.Start(t, o), starts: make(chan struct{}, 2)}
+}
+
+// inTurn does what starts JVMs. If many start at a time, each takes longer than what holds the job up.
+func (l *billed) inTurn(do func()) {
+	l.starts <- struct{}{}
+	defer func() { <-l.starts }()
+	do()
 }
 
 // row is what a receipt says of a job that was held up.
@@ -178,13 +193,17 @@ type begun struct {
 	app       string
 }
 
+// container is the prefix of the job's containers of an attempt.
+func (j *begun) container(attempt int) string {
+	return fmt.Sprintf("container_%s_%02d_", strings.TrimPrefix(j.app, "application_"), attempt)
+}
+
 // submission is a job to be submitted.
 type submission struct {
 	framework, queue string
 	tasks, count     int    // tasks, and how far each counts
 	memory           string // of a task, in MB
 	file             string // in HDFS, which containers localize; "": none
-	vcores           int    // of a task; 0: 1
 }
 
 var anyApp = regexp.MustCompile(`application_\d+_\d+`)
@@ -226,15 +245,15 @@ func (l *billed) launch(t *testing.T, o submission, script string) *hadooplab.Co
 	var err error
 	switch o.framework {
 	case "MapReduce":
-		args := []string{"hadoop", "jar", l.jar(t, "hadoop-streaming"), "-Dmapreduce.job.queuename=" + o.queue, "-Dyarn.app.mapreduce.am.resource.mb=384", "-Dmapreduce.map.memory.mb=" + o.memory, fmt.Sprint("-Dmapreduce.map.cpu.vcores=", max(o.vcores, 1))}
+		args := []string{"hadoop", "jar", l.jar(t, "hadoop-streaming"), "-Dmapreduce.job.queuename=" + o.queue, "-Dyarn.app.mapreduce.am.resource.mb=384", "-Dmapreduce.map.speculative=false", "-Dmapreduce.map.memory.mb=" + o.memory}
 		if o.file != "" {
 			args = append(args, "-files", l.URI()+o.file)
 		}
 		c, err = l.Begin("", append(args, "-inputformat", "org.apache.hadoop.mapred.lib.NLineInputFormat", "-input", in, "-output", out, "-mapper", script, "-numReduceTasks", "0")...)
 	case "heddle mr":
 		args := []string{
-			"mr", "--conf", l.Conf(), "-D", "mapreduce.job.queuename=" + o.queue, "-D", "mapreduce.input.fileinputformat.split.maxsize=3", "-D", "yarn.app.mapreduce.am.resource.mb=256",
-			"-D", "mapreduce.map.memory.mb=" + o.memory, "-D", fmt.Sprint("mapreduce.map.cpu.vcores=", max(o.vcores, 1)), "-input", in, "-output", out, "-mapper", script + "; cat", "-numReduceTasks", "0",
+			"mr", "--conf", l.Conf(), "-D", "mapreduce.job.queuename=" + o.queue, "-D", "mapreduce.input.fileinputformat.split.maxsize=3", "-D", "yarn.app.mapreduce.am.resource.mb=256", "-D", "mapreduce.map.speculative=false",
+			"-D", "mapreduce.map.memory.mb=" + o.memory, "-input", in, "-output", out, "-mapper", script + "; cat", "-numReduceTasks", "0",
 		}
 		if o.file != "" {
 			args = append(args, "-files", l.URI()+o.file)
@@ -244,7 +263,7 @@ func (l *billed) launch(t *testing.T, o submission, script string) *hadooplab.Co
 		jar := l.jar(t, "hadoop-yarn-applications-distributedshell")
 		args := []string{
 			"class", "org.apache.hadoop.yarn.applications.distributedshell.Client", "-jar", jar, "-queue", o.queue, "-master_memory", "256", "-container_memory", o.memory,
-			"-container_vcores", fmt.Sprint(max(o.vcores, 1)), "-num_containers", fmt.Sprint(o.tasks), "-shell_command", script,
+			"-num_containers", fmt.Sprint(o.tasks), "-shell_command", script,
 		}
 		if o.file != "" {
 			args = append(args, "-localize_files", padding(t, 2*coldBytes))
@@ -303,9 +322,9 @@ func (l *billed) end(t *testing.T, j *begun, cause string, kinds ...receipt.Kind
 		t.Errorf("%s %s: exit code %d, %v: %s", j.framework, j.app, r.Code, err, r.Stderr)
 	}
 	var b bill
-	await.Slowly(t, j.app+" has ended", func() bool {
+	await.Slowly(t, j.app+" has ended with all of its containers", func() bool {
 		b = l.receipt(t, j.app)
-		return b.State == "FINISHED" || b.State == "FAILED" || b.State == "KILLED"
+		return b.ContainersLive == 0 && (b.State == "FINISHED" || b.State == "FAILED" || b.State == "KILLED")
 	})
 	var yarn struct {
 		App struct{ StartedTime, FinishedTime int64 }

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"heddle/integration/hadooplab"
@@ -18,11 +21,16 @@ import (
 // frameworks are those of eight jobs that one cause holds up. One is Spark's, which takes most of a processor to begin.
 var frameworks = []string{"MapReduce", "MapReduce", "heddle mr", "heddle mr", "heddle mr", "distributed shell", "distributed shell", "Spark"}
 
-// each does something for several jobs at a time.
-func each(jobs []submission, do func(o submission)) {
+// each does something for all jobs, so many at a time.
+func each(most int, jobs []submission, do func(o submission)) {
 	var all sync.WaitGroup
+	room := make(chan struct{}, most)
 	for _, o := range jobs {
-		all.Go(func() { do(o) })
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			do(o)
+		})
 	}
 	all.Wait()
 }
@@ -42,7 +50,7 @@ func (l *billed) fullQueueAndColdFiles(t *testing.T) {
 	await.Slowly(t, "the queue is full", func() bool { return len(h.task.containers()) == 3 })
 	var mu sync.Mutex
 	var waiting []*begun
-	each(eight("tight"), func(o submission) {
+	each(2, eight("tight"), func(o submission) {
 		j := l.begin(t, o)
 		j.task.open(t)
 		mu.Lock()
@@ -59,10 +67,11 @@ func (l *billed) fullQueueAndColdFiles(t *testing.T) {
 
 const (
 	coldBytes = 18 << 20
-	coldRate  = 5 << 19 // bytes that a DataNode gives a second
+	coldRate  = 1 << 19 // bytes that a DataNode gives a second
 )
 
-// coldFiles has each job localize a large file of its own from a DataNode that gives little of it a second.
+// coldFiles has each job localize a large file of its own from a DataNode that gives little of it a second. Few run at a time: the JVMs of all, which
+// start when the files are there, would take longer than the files.
 func (l *billed) coldFiles(t *testing.T) {
 	jobs := eight("default")
 	for i := range jobs {
@@ -70,7 +79,7 @@ func (l *billed) coldFiles(t *testing.T) {
 	}
 	l.readsAt(t, coldRate)
 	defer l.readsAt(t, 0)
-	each(jobs, func(o submission) {
+	each(3, jobs, func(o submission) {
 		j := l.begin(t, o)
 		j.task.open(t)
 		l.end(t, j, "cold localization", receipt.Localizing)
@@ -119,7 +128,72 @@ func (l *billed) readsAt(t *testing.T, rate int) {
 	}
 }
 
-// Of 16 jobs of MapReduce, Spark, heddle mr and distributed shell that a full queue or cold localization holds up, the largest part of at least 15 receipts is that reason, and each receipt's parts sum to the
+// suspendedAndKilled has 16 jobs wait, eight for a suspended container, and eight whose first attempt is killed.
+func (l *billed) suspendedAndKilled(t *testing.T) {
+	var both sync.WaitGroup
+	both.Go(func() { l.suspended(t) })
+	both.Go(func() { l.killed(t) })
+	both.Wait()
+}
+
+func (l *billed) suspended(t *testing.T) {
+	each(8, eight("default"), func(o submission) {
+		j := l.runs(t, o)
+		id := j.task.containers()[0]
+		for _, what := range []string{"-suspend", "-resume"} {
+			if out, err := exec.Command(options.Heddle, "container", "--conf", l.Conf(), what, id).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+			if what == "-suspend" {
+				l.held(t, j, receipt.Suspended)
+			}
+		}
+		j.task.open(t)
+		l.end(t, j, "a suspended container", receipt.Suspended)
+	})
+}
+
+func (l *billed) killed(t *testing.T) {
+	each(8, eight("default"), func(o submission) {
+		j := l.runs(t, o)
+		await.Slowly(t, "a task has run for a while", func() bool {
+			b := l.receipt(t, j.app)
+			return b.of(receipt.Work) > heldUp/2
+		})
+		l.inTurn(func() {
+			kill(j.container(1) + "000001")
+			await.Slowly(t, "the second attempt runs", func() bool {
+				return slices.ContainsFunc(j.task.containers(), func(id string) bool { return strings.HasPrefix(id, j.container(2)) })
+			})
+		})
+		j.task.open(t)
+		l.end(t, j, "a killed attempt", receipt.FailedBefore)
+	})
+}
+
+// runs submits a job, and returns when all of its tasks run.
+func (l *billed) runs(t *testing.T, o submission) (j *begun) {
+	t.Helper()
+	l.inTurn(func() {
+		j = l.begin(t, o)
+		await.Slowly(t, fmt.Sprint(o.framework, " ", j.app, " runs its tasks"), func() bool { return len(j.task.containers()) == o.tasks })
+	})
+	return j
+}
+
+// kill kills the processes of a container.
+func kill(container string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is right
+	for _, d := range dirs {
+		var pid int
+		_, _ = fmt.Sscan(filepath.Base(d), &pid)
+		if cwd, err := os.Readlink(filepath.Join(d, "cwd")); err == nil && strings.HasSuffix(cwd, container) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}
+}
+
+// Of 32 jobs of MapReduce, Spark, heddle mr and distributed shell that are held up each for one reason of four, the largest part of at least 31 receipts is that reason, and each receipt's parts sum to the
 // job's time.
 func TestReceiptsOfFourFrameworks(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
@@ -132,15 +206,15 @@ func TestReceiptsOfFourFrameworks(t *testing.T) {
 		queue + "tight.maximum-capacity": "40", queue + "default.maximum-capacity": "100",
 		"yarn.nodemanager.admin-env": quickJVM,
 	}
-	l := &billed{Lab: hadooplab.Start(t, o)}
+	l := newBilled(t, o)
 	l.putInput(t)
 	for _, c := range []struct {
 		name   string
 		inject func(*testing.T)
-	}{{"full queue and cold localization", l.fullQueueAndColdFiles}} {
+	}{{"full queue and cold localization", l.fullQueueAndColdFiles}, {"suspended and killed", l.suspendedAndKilled}} {
 		t.Run(c.name, c.inject)
 	}
-	if named := l.print(t); len(l.rows) != 16 || named < 15 {
+	if named := l.print(t); len(l.rows) != 32 || named < 31 {
 		t.Errorf("%d of %d receipts name the cause", named, len(l.rows))
 	}
 }
