@@ -25,6 +25,7 @@ type rule struct {
 var routeRights = map[string]rule{
 	"GET /members":                            {200, 200, 200, "", "", false},
 	"POST /members/{member}/lead":             {403, 403, 400, "", "", false},
+	"POST /members/{member}/remove":           {403, 403, 404, "", "", false},
 	"GET /apps/{app}/pending":                 {200, 403, 200, "", "", false},
 	"GET /record":                             {200, 200, 200, "", "", false},
 	"GET /record/events":                      {403, 403, 404, "", "", false},

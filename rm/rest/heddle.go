@@ -10,9 +10,9 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
-	"heddle/rm/raft"
 	"heddle/rm/rest/history"
 	"heddle/rm/rest/machines"
+	"heddle/rm/rest/members"
 	byLabel "heddle/rm/rest/partitions"
 	"heddle/rm/rest/places"
 	"heddle/rm/rest/recordings"
@@ -30,8 +30,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get := func(path string, h yarnrest.Handler) {
 		api.Handle(heddleBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
 	}
-	get("/members", s.members)
-	api.Handle(heddleBase+"/members/{member}/lead", yarnrest.Methods{http.MethodPost: {Handle: s.visits.Administered("transferLeadership", s.transfer)}})
+	(&members.Service{Group: s.Backend, Access: s.Access, Epoch: func() int64 { return s.View.Cluster().Epoch }, Audited: s.visits.Administered}).Route(api, heddleBase)
 	get("/apps/{app}/pending", s.pending)
 	get("/apps/{app}/timeline", s.times("timeline", timelineOf))
 	get("/apps/{app}/receipt", s.times("receipt", s.receipt))
@@ -60,72 +59,6 @@ func (s *server) partitions() *byLabel.Service {
 
 func (s *server) records() *recordings.Service {
 	return &recordings.Service{Recording: s.Record, Admin: func(c *yarnrest.Call) bool { return s.Access.Admin(caller(c)) }}
-}
-
-type memberList struct {
-	Leader string       `yarn:"leader"`
-	Term   int64        `yarn:"epoch"`
-	Member []memberInfo `yarn:"member"`
-
-	OneDisk bool   `yarn:"oneDisk"` // acknowledged work lies on one disk only
-	Warning string `yarn:"warning,omitempty"`
-}
-
-type memberInfo struct {
-	ID      string `yarn:"id"`
-	Address string `yarn:"raftAddress"`
-	Web     string `yarn:"webAddress"`
-	Leader  bool   `yarn:"leader"`
-	Self    bool   `yarn:"self"`
-	Voter   bool   `yarn:"voter"`
-	Witness bool   `yarn:"witness"`
-
-	Reachable bool    `yarn:"reachable"`
-	Behind    *uint64 `yarn:"behind"` // nil: it doesn't answer
-	Version   string  `yarn:"version,omitempty"`
-	Problem   string  `yarn:"problem,omitempty"`
-}
-
-func memberInfoOf(m *raft.MemberInfo, web string) memberInfo {
-	out := memberInfo{
-		ID: m.ID, Address: m.Address, Web: web, Leader: m.Leader, Self: m.Self, Voter: m.Voter, Witness: m.Witness(),
-		Reachable: m.Reachable, Version: m.Version, Problem: m.Problem,
-	}
-	if m.Reachable {
-		out.Behind = &m.Behind
-	}
-	return out
-}
-
-// members lists the ResourceManagers. Every member answers this itself, as far as it knows.
-func (s *server) members(c *yarnrest.Call) (yarnrest.Reply, error) {
-	list, err := s.Backend.Members(c.Context())
-	if err != nil {
-		return yarnrest.Reply{}, err
-	}
-	out := memberList{Leader: s.Backend.LeaderID(), Term: s.View.Cluster().Epoch}
-	out.OneDisk, out.Warning = s.Backend.Trouble()
-	for i := range list {
-		// a member that the configuration lacks has no web address
-		web, _ := s.Backend.WebAddressOf(list[i].ID)
-		out.Member = append(out.Member, memberInfoOf(&list[i], web))
-	}
-	return yarnrest.OK("members", yarnrest.Natural, out), nil
-}
-
-// transfer hands leadership to a member.
-func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
-	if !s.Access.Admin(caller(c)) {
-		return yarnrest.Reply{}, yarnrest.Forbidden("User %s is not an administrator (yarn.admin.acl) and can't hand leadership over", caller(c))
-	}
-	id := c.Var("member")
-	if _, err := s.Backend.WebAddressOf(id); err != nil {
-		return yarnrest.Reply{}, yarnrest.NotFound("member %s is not in yarn.resourcemanager.ha.rm-ids", id)
-	}
-	if err := s.Backend.Transfer(c.Context(), id); err != nil {
-		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
-	}
-	return yarnrest.OK("transfer", yarnrest.Natural, memberList{Leader: id}), nil
 }
 
 // findVisible finds the application in the path, if the caller may see it.

@@ -20,10 +20,10 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
-	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
 	"heddle/rm/recording"
 	"heddle/rm/rest/lists"
+	"heddle/rm/rest/members"
 	"heddle/rm/rest/stream"
 	"heddle/rm/rest/visit"
 	"heddle/rm/view"
@@ -38,14 +38,8 @@ import (
 // Backend is the ResourceManager that the web port shows.
 type Backend interface {
 	view.Source
-	// LeaderID returns the id of the leader, "" if none is known; WebAddressOf returns host:port of a member's web port.
-	LeaderID() string
-	WebAddressOf(id string) (string, error)
+	members.Group
 	VerifyLeader() error
-	Members(ctx context.Context) ([]raft.MemberInfo, error)
-	// Trouble says whether acknowledged work is on one disk only, and what an administrator should know about the group, "" for nothing.
-	Trouble() (oneDisk bool, say string)
-	Transfer(ctx context.Context, to string) error
 	HA() bool
 	ID() string
 	// Space describes the disk of the log.
