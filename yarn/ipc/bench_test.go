@@ -10,6 +10,7 @@ import (
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
+	"heddle/yarn/sasl"
 )
 
 // heartbeats answers nodeHeartbeat with next to nothing.
@@ -67,3 +68,25 @@ func BenchmarkRoundTrip(b *testing.B)                { run(b, 1, 1) }
 func BenchmarkManyCallersOneConnection(b *testing.B) { run(b, 100, 1) }
 func BenchmarkManyConnections(b *testing.B)          { run(b, 1000, 1000) }
 func BenchmarkFewBusyConnections(b *testing.B)       { run(b, 400, 10) }
+
+// BenchmarkHandshake measures new connections that prove by Kerberos who they are and do one call. Client and server share the processors: -cpu 1 is both of them on one.
+func BenchmarkHandshake(b *testing.B) {
+	for _, quality := range []sasl.Quality{sasl.Authentication, sasl.Privacy} {
+		b.Run(quality.String(), func(b *testing.B) {
+			a, tickets := kerberosWorld(b, "nm/node1.example.com")
+			only := sasl.Qualities{quality}
+			_, addr := serve(b, ipc.ServerConfig{Auth: ipc.AuthKerberos, Kerberos: a, Protection: only, Short: func(string) (string, error) { return "yarn", nil }}, heartbeats)
+			who := ipc.Identity{User: "nm/node1.example.com@EXAMPLE.COM", Kerberos: tickets}
+			b.ReportAllocs()
+			for i := int32(0); b.Loop(); i++ {
+				c := ipc.NewClient(ipc.ClientConfig{Protection: only})
+				err := heartbeat(context.Background(), c.Endpoint(addr, protocol.ResourceTracker, who), i)
+				c.Close()
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "handshakes/s")
+		})
+	}
+}
