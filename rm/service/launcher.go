@@ -38,7 +38,7 @@ func (c *Launcher) node(id records.NodeID, attempt records.AttemptID, p ipc.Prot
 		return nil, nil, err
 	}
 	t := c.nmToken(l, attempt, id, c.owner(attempt.App).user)
-	return c.Client.Endpoint(id.String(), p, ipc.Identity{User: attempt.String(), Token: &t}), l, nil
+	return c.Client.Endpoint(id.Address(), p, ipc.Identity{User: attempt.String(), Token: &t}), l, nil
 }
 
 // Launch implements leader.Launcher.

@@ -70,6 +70,14 @@ func (id ContainerID) String() string {
 // String returns host:port.
 func (id NodeID) String() string { return id.Host + ":" + strconv.Itoa(int(id.Port)) }
 
+// Address returns where the node is called, with an IPv6 host in brackets.
+func (id NodeID) Address() string {
+	if strings.Contains(id.Host, ":") {
+		return "[" + id.Host + "]:" + strconv.Itoa(int(id.Port))
+	}
+	return id.String()
+}
+
 // Epoch returns the number of leader changes before the container was allocated.
 func (id ContainerID) Epoch() int64 { return id.ID >> EpochShift }
 

@@ -178,3 +178,11 @@ func survives[ID interface {
 		t.Errorf("%q is taken for %v", s, id)
 	}
 }
+
+func TestAddressesOfNodes(t *testing.T) {
+	for want, id := range map[string]NodeID{"n1:8041": {Host: "n1", Port: 8041}, "10.0.0.1:1": {Host: "10.0.0.1", Port: 1}, "[::1]:8041": {Host: "::1", Port: 8041}} {
+		if got := id.Address(); got != want {
+			t.Errorf("%v is called at %s, want %s", id, got, want)
+		}
+	}
+}
