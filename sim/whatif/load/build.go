@@ -17,8 +17,10 @@ type builder struct {
 	now     int64 // time of the last step
 	until   int64 // when reading stops; 0: at the end
 	begun   bool
-	opening bool             // nothing was played yet
-	queue   *eventlog.Source // in effect
+	opening bool // nothing was played yet
+	// leaderless says that the last pause lasts: no node has come to the leader yet.
+	leaderless bool
+	queue      *eventlog.Source // in effect
 
 	nodes      map[scheduler.NodeHandle]int // of this session, as are the next two
 	apps       map[scheduler.AppHandle]*app
@@ -94,6 +96,9 @@ func (b *builder) begin(h *eventlog.Header) error {
 		b.load.Begin, b.load.Queues, b.load.Minimum, b.load.Heartbeat = h.Time, h.Queues, least, h.Heartbeat
 		b.now, b.queue = h.Time, h.Queues
 		return nil
+	}
+	if !h.Continues {
+		b.load.Pauses, b.leaderless = append(b.load.Pauses, Pause{b.now, max(b.now, h.Time)}), true
 	}
 	b.now = max(b.now, h.Time)
 	b.sweepNow()
@@ -294,6 +299,9 @@ func (b *builder) node(r *eventlog.Record, size records.Resource) error {
 
 // addNode enters a node, or finds the one that a session before had.
 func (b *builder) addNode(spec *scheduler.NodeSpec) int {
+	if b.leaderless {
+		b.load.Pauses[len(b.load.Pauses)-1].To, b.leaderless = b.now, false
+	}
 	for _, n := range b.byHost[spec.Host] {
 		if m := &b.machines[n]; m.there && !m.confirmed {
 			m.confirmed = true

@@ -18,6 +18,7 @@ type Load struct {
 	Events     []Event // of the cluster, in the order of their times
 	Apps       []App   // in the order of their submission
 	Sessions   int     // leaderships
+	Pauses     []Pause // in which no ResourceManager led that knew any node, in the order of their times
 	Entries    int64   // lines of the record
 	Decisions  int64   // of the scheduler
 	Bytes      int64   // of the record, unpacked
@@ -26,6 +27,9 @@ type Load struct {
 	// Parts holds what became of containers by the label that their node had when they began.
 	Parts map[string]*Outcome
 }
+
+// Pause is a time, in ms since 1970, in which no container was granted: from a leader's last step until the next one knew a node.
+type Pause struct{ From, To int64 }
 
 // Event is a change of the cluster.
 type Event struct {

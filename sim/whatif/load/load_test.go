@@ -137,6 +137,9 @@ func TestTwoLeadersAreJoined(t *testing.T) {
 	first := append(append([]string{}, job[:12]...), `"op":"identify","attempt":1,"first":4,"containers":[3]`, free(2), "step 20000", "step 21500")
 	l := mustRead(t, second, log(1000, first...)) // in the order of names the second comes first
 	a := &l.Apps[0]
+	if len(l.Pauses) != 1 || l.Pauses[0] != (Pause{21500, 22001}) {
+		t.Errorf("pauses %+v", l.Pauses)
+	}
 	if l.Sessions != 2 || len(l.Apps) != 2 || l.Nodes != 1 || len(l.Events) != 1 {
 		t.Fatalf("%d sessions, %d applications, %d nodes, %+v", l.Sessions, len(l.Apps), l.Nodes, l.Events)
 	}

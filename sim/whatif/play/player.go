@@ -75,6 +75,8 @@ type player struct {
 	wakes    sim.Wakes
 	woken    int64 // ms
 	round    int64 // ms
+	gap      int   // among load.Pauses: the first that isn't over
+	led      int64 // ms: when the last pause that was waited for ends
 	still    int   // containers that are suspended
 	over     int   // applications
 	// submitted counts applications: those that were added are served in the order of submission, too.
@@ -300,6 +302,10 @@ func enterAll(p *player) {
 // schedule has the driver decide after the events of a time.
 func (p *player) schedule() {
 	now := p.now()
+	if to := p.paused(now); to > 0 {
+		p.wakes.At(&p.engine, to, &p.led)
+		return
+	}
 	for p.decide(now) {
 		continue
 	}
@@ -307,6 +313,17 @@ func (p *player) schedule() {
 	if _, more := p.engine.Next(); more || p.still > 0 { // else a round changes nothing
 		p.wakes.At(&p.engine, p.driver.NextRound(), &p.round)
 	}
+}
+
+// paused returns when the pause ends in which a time is; 0: it is in none. Changes of leaders come as they did: what they did to applications isn't an error of the play.
+func (p *player) paused(now int64) (to int64) {
+	for p.gap < len(p.load.Pauses) && p.load.Pauses[p.gap].To <= now {
+		p.gap++
+	}
+	if p.gap < len(p.load.Pauses) && p.load.Pauses[p.gap].From < now {
+		return p.load.Pauses[p.gap].To
+	}
+	return 0
 }
 
 func (p *player) decide(now int64) bool {
