@@ -3,7 +3,9 @@ package whatif_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -28,7 +30,42 @@ import (
 	"heddle/yarn/token"
 )
 
-func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+func TestMain(m *testing.M) {
+	if inContainer() {
+		return
+	}
+	os.Exit(await.NoGoroutines(m.Run()))
+}
+
+// A container of a job has one of these variables: the times of its stages' tasks in JSON, or that of a task in ms. Real containers run the test's own program.
+const (
+	jobVariable  = "WHATIF_TEST_JOB"
+	taskVariable = "WHATIF_TEST_TASK_MS"
+)
+
+// inContainer is what a real container does, if this is one. Time in which a task is suspended doesn't count.
+func inContainer() bool {
+	text := os.Getenv(jobVariable)
+	if ms, err := strconv.Atoi(os.Getenv(taskVariable)); err == nil {
+		const tick = 100
+		for range ms / tick {
+			<-time.After(tick * time.Millisecond)
+		}
+		return true
+	} else if text == "" {
+		return false
+	}
+	var j job
+	err := json.Unmarshal([]byte(text), &j.stages)
+	if err == nil {
+		err = am.Run(context.Background(), am.Options{}, j.run)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return true
+}
 
 var small = records.NewResource(1024, 1)
 
@@ -73,11 +110,9 @@ func run(t *testing.T, list []job, settings map[string]string) *load.Load {
 	return l
 }
 
-// runOn runs jobs on some nodes, and returns the record and its folder. before is called when the jobs have ended and the cluster still runs.
-func runOn(t *testing.T, list []job, settings map[string]string, nodes int, before func(*live)) (*load.Load, string) {
-	t.Helper()
-	dir := t.TempDir()
-	set := map[string]string{
+// twoQueues are the settings of a cluster that records into a folder.
+func twoQueues(dir string) map[string]string {
+	return map[string]string{
 		"heddle.record.dir":                                               dir,
 		queue.Prefix + "root.queues":                                      "prod,dev",
 		queue.Prefix + "root.prod.capacity":                               "50",
@@ -90,9 +125,14 @@ func runOn(t *testing.T, list []job, settings map[string]string, nodes int, befo
 		"yarn.resourcemanager.am.max-attempts":                            "1",
 		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000",
 	}
-	for k, v := range settings {
-		set[k] = v
-	}
+}
+
+// runOn runs jobs on some nodes, and returns the record and its folder. before is called when the jobs have ended and the cluster still runs.
+func runOn(t *testing.T, list []job, settings map[string]string, nodes int, before func(*live)) (*load.Load, string) {
+	t.Helper()
+	dir := t.TempDir()
+	set := twoQueues(dir)
+	maps.Copy(set, settings)
 	w := &live{Cluster: minicluster.Start(t, 1, set), t: t, plan: map[records.ApplicationID]*job{}}
 	cluster, err := client.NewCluster(w.Conf, nil)
 	if err != nil {
@@ -146,7 +186,7 @@ func (w *live) submit(j *job) {
 // container runs an ApplicationMaster or a task.
 func (w *live) container(ctx context.Context, c minicluster.Container) int {
 	if c.ID.Sequence() != 1 {
-		text, _ := c.Env("TASK_MS")
+		text, _ := c.Env(taskVariable)
 		ms, _ := strconv.Atoi(text)
 		select {
 		case <-time.After(time.Duration(ms) * time.Millisecond):
@@ -178,6 +218,10 @@ func (w *live) container(ctx context.Context, c minicluster.Container) int {
 // run runs the stages one after the other. A task that preemption ended is run again.
 func (j *job) run(_ context.Context, m *am.Master) error {
 	events := m.Events()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	for s, tasks := range j.stages {
 		ask := am.Request{Priority: int32(s) + 1, Resource: small, Count: len(tasks)}
 		if _, err := m.Request(ask); err != nil {
@@ -195,7 +239,7 @@ func (j *job) run(_ context.Context, m *am.Master) error {
 					if len(open) == 0 {
 						return fmt.Errorf("more than %d containers", len(tasks))
 					}
-					m.Start(c.ID, am.Launch{Command: []string{"task"}, Env: map[string]string{"TASK_MS": fmt.Sprint(open[0].Milliseconds())}})
+					m.Start(c.ID, am.Launch{Command: []string{"exec", self}, Env: map[string]string{taskVariable: fmt.Sprint(open[0].Milliseconds())}})
 					runs[c.ID], open = open[0], open[1:]
 				}
 			case am.ContainerCompleted:
@@ -261,7 +305,7 @@ func holdsNames(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, no := range []string{"TASK_MS", `"task"`, "amhost", "oken", "ecret"} {
+		for _, no := range []string{taskVariable, os.Args[0], "amhost", "oken", "ecret"} {
 			if bytes.Contains(text, []byte(no)) {
 				t.Errorf("%s has %q", f, no)
 			}

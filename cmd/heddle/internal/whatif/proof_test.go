@@ -182,7 +182,7 @@ func TestFiftySubmissionsAreMetLive(t *testing.T) {
 	long(t)
 	list := jobs(150, 23)
 	for i := range list {
-		list[i].at *= 3
+		list[i].at = list[i].at * 9 / 4
 	}
 	l, dir := runOn(t, list, nil, 3, func(*live) {})
 	var first, rest []int
