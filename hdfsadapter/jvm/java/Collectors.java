@@ -1,14 +1,7 @@
 package heddle.javahost;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.ByteArrayInputStream;
-import java.io.DataInputStream;
-import java.io.EOFException;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import org.apache.hadoop.security.SecurityUtil;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
@@ -39,56 +32,20 @@ public final class Collectors extends TimelineCollectorManager {
   }
 
   public static void main(String[] args) {
-    System.setIn(new ByteArrayInputStream(new byte[0])); // the socket is ours alone
-    int status = 1;
-    try {
-      new Collectors().serve();
-      status = 0;
-    } catch (Throwable lost) {
-      lost.printStackTrace();
-    }
-    Runtime.getRuntime().halt(status);
+    Wire.serve(Runnable::run, QUIT, new Collectors()::handle);
   }
 
-  private void serve() throws Exception {
-    DataInputStream in = new DataInputStream(new FileInputStream(FileDescriptor.in));
-    OutputStream out = new FileOutputStream(FileDescriptor.in); // a socket is read and written by the same descriptor
-    while (true) {
-      byte[] body;
-      try {
-        body = Wire.read(in);
-      } catch (EOFException gone) {
-        return;
-      }
-      Wire.Reader request = new Wire.Reader(body);
-      int id = request.integer();
-      int op = request.octet();
-      Wire.Writer reply = Wire.ok(id);
-      try {
-        handle(op, request);
-      } catch (OutOfMemoryError dying) {
-        throw dying;
-      } catch (Throwable failed) {
-        reply = Wire.failed(id, failed);
-      }
-      Wire.write(out, reply);
-      if (op == QUIT) {
-        return;
-      }
-    }
-  }
-
-  private void handle(int op, Wire.Reader r) throws Exception {
+  private Wire.Writer handle(int op, Wire.Reader r, Wire.Writer reply) throws Exception {
     switch (op) {
       case HELLO:
         hello(r);
-        return;
+        return reply;
       case PUT:
         put(new Put(r));
-        return;
+        return reply;
       case QUIT:
         stop();
-        return;
+        return reply;
       default:
         throw new IOException("operation " + op + " is unknown");
     }

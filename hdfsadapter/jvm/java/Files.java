@@ -2,13 +2,8 @@ package heddle.javahost;
 
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
-import java.io.EOFException;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
 import java.io.FileNotFoundException;
-import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.security.PrivilegedExceptionAction;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -70,7 +65,6 @@ public final class Files {
   }
 
   private final YarnConfiguration conf = new YarnConfiguration();
-  private final OutputStream out = new FileOutputStream(FileDescriptor.in); // a socket is read and written by the same descriptor
   private final ExecutorService threads =
       Executors.newCachedThreadPool(
           r -> {
@@ -85,49 +79,8 @@ public final class Files {
   private Files() {}
 
   public static void main(String[] args) {
-    System.setIn(new ByteArrayInputStream(new byte[0])); // the socket is ours alone
-    int status = 1;
-    try {
-      new Files().serve();
-      status = 0;
-    } catch (Throwable lost) {
-      lost.printStackTrace();
-    }
-    Runtime.getRuntime().halt(status);
-  }
-
-  private void serve() throws IOException {
-    DataInputStream in = new DataInputStream(new FileInputStream(FileDescriptor.in));
-    while (true) {
-      byte[] body;
-      try {
-        body = Wire.read(in);
-      } catch (EOFException gone) {
-        return;
-      }
-      threads.execute(() -> answer(new Wire.Reader(body)));
-    }
-  }
-
-  private void answer(Wire.Reader request) {
-    try {
-      int id = request.integer();
-      int op = request.octet();
-      Wire.Writer reply;
-      try {
-        reply = handle(op, request, Wire.ok(id));
-      } catch (OutOfMemoryError dying) {
-        throw dying;
-      } catch (Throwable failed) {
-        reply = Wire.failed(id, failed);
-      }
-      synchronized (out) {
-        Wire.write(out, reply);
-      }
-    } catch (Throwable lost) {
-      lost.printStackTrace();
-      Runtime.getRuntime().halt(1);
-    }
+    Files files = new Files();
+    Wire.serve(files.threads, 0, files::handle); // no operation ends it
   }
 
   private Wire.Writer handle(int op, Wire.Reader r, Wire.Writer reply) throws Exception {

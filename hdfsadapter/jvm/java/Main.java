@@ -61,27 +61,20 @@ public final class Main {
   private void serve() {
     while (true) {
       try {
-        byte[] body = requests.take();
-        Wire.Reader request = new Wire.Reader(body);
-        int id = request.integer();
-        int op = request.octet();
-        Wire.Writer reply;
-        try {
-          reply = services.handle(op, request, Wire.ok(id));
-        } catch (OutOfMemoryError dying) {
-          throw dying;
-        } catch (Throwable failed) {
-          failed.printStackTrace();
-          reply = Wire.failed(id, failed);
-        }
-        Wire.write(out, reply);
-        if (op == Services.QUIT) {
-          Runtime.getRuntime().halt(0);
-        }
-      } catch (IOException | InterruptedException | Error lost) {
+        Wire.answer(requests.take(), out, Services.QUIT, this::handle);
+      } catch (InterruptedException lost) {
         lost.printStackTrace();
         Runtime.getRuntime().halt(1);
       }
+    }
+  }
+
+  private Wire.Writer handle(int op, Wire.Reader request, Wire.Writer reply) throws Exception {
+    try {
+      return services.handle(op, request, reply);
+    } catch (Throwable failed) {
+      failed.printStackTrace();
+      throw failed;
     }
   }
 }

@@ -1,12 +1,18 @@
 package heddle.javahost;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Executor;
 
 /**
  * Messages: a length of four bytes, and a body. A request's body has the number of the request, an operation of one byte, and its
@@ -20,6 +26,59 @@ final class Wire {
   private static final int MAX_ERROR = 8 << 10;
 
   private Wire() {}
+
+  /** Executes an operation: its arguments are in request, and its results go to reply, which it returns. */
+  interface Handler {
+    Writer handle(int op, Reader request, Writer reply) throws Exception;
+  }
+
+  /**
+   * Executes the requests of the program at the other end of descriptor 0, which is a socket. Then the process ends: when the program has gone, has asked for the
+   * operation quit, or something is wrong with the socket or the memory.
+   */
+  static void serve(Executor threads, int quit, Handler handler) {
+    System.setIn(new ByteArrayInputStream(new byte[0])); // the socket is ours alone
+    OutputStream out = new FileOutputStream(FileDescriptor.in); // a socket is read and written by the same descriptor
+    int status = 1;
+    try {
+      DataInputStream in = new DataInputStream(new FileInputStream(FileDescriptor.in));
+      while (true) {
+        byte[] body = read(in);
+        threads.execute(() -> answer(body, out, quit, handler));
+      }
+    } catch (EOFException gone) {
+      status = 0;
+    } catch (Throwable lost) {
+      lost.printStackTrace();
+    }
+    Runtime.getRuntime().halt(status);
+  }
+
+  /** Executes a request and replies, with the error if it fails. */
+  static void answer(byte[] body, OutputStream out, int quit, Handler handler) {
+    try {
+      Reader request = new Reader(body);
+      int id = request.integer();
+      int op = request.octet();
+      Writer reply;
+      try {
+        reply = handler.handle(op, request, ok(id));
+      } catch (OutOfMemoryError dying) {
+        throw dying;
+      } catch (Throwable failed) {
+        reply = failed(id, failed);
+      }
+      synchronized (out) {
+        write(out, reply);
+      }
+      if (op == quit) {
+        Runtime.getRuntime().halt(0);
+      }
+    } catch (Throwable lost) {
+      lost.printStackTrace();
+      Runtime.getRuntime().halt(1);
+    }
+  }
 
   static byte[] read(DataInputStream in) throws IOException {
     int length = in.readInt();
