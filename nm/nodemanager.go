@@ -356,7 +356,7 @@ func (n *NodeManager) openContainers() error {
 	n.closing(images.Close)
 	witness := n.timelines.witness
 	n.containers = container.NewManager(container.Options{
-		Archives: archives, Images: images, Localized: witness.Localizing(n.localized()),
+		Archives: archives, Images: images, Localized: witness.Localizing(n.localized()), Observed: witness.Observing(),
 		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: witness.Beside(n.aux),
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Doubt: n.health.Doubt, Pressure: suspend.MachinePressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"), StoppedRecords: n.state.Bucket("stopped"),

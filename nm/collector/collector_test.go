@@ -19,6 +19,7 @@ import (
 	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/internal/output"
+	"heddle/nm/container"
 	"heddle/yarn/flow"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -263,5 +264,25 @@ func TestReportsThatAreFalse(t *testing.T) {
 	k.Told([]*pb.AppCollectorData{data(app, strings.Repeat("x", maxBytes), 1, 1), nil})
 	if len(k.Registering())+len(k.known) != 0 {
 		t.Error(fmt.Sprint(k.registering, k.known))
+	}
+}
+
+// A suspension is published once the processes stand still, and its end once they run; steps on the way and ends of suspended containers aren't.
+func TestSuspensionsArePublished(t *testing.T) {
+	for _, x := range []struct {
+		from, to container.State
+		want     string
+	}{
+		{container.Running, container.Pausing, ""}, {container.Pausing, container.Paused, "YARN_CONTAINER_PAUSED"}, {container.Pausing, container.Running, ""},
+		{container.Paused, container.Resuming, ""}, {container.Resuming, container.Running, "YARN_CONTAINER_RESUMED"},
+		{container.Resuming, container.Reinitializing, "YARN_CONTAINER_RESUMED"}, {container.Resuming, container.Paused, ""}, {container.Paused, container.Killing, ""},
+	} {
+		e, ok := moved(numbered(2), x.from, x.to, time.UnixMilli(5))
+		if ok != (x.want != "") || ok && (e.Events[0].ID != x.want || e.Events[0].At != 5 || e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"] == nil) {
+			t.Errorf("%v to %v: %+v", x.from, x.to, e)
+		}
+	}
+	if (*Witness)(nil).Observing() != nil {
+		t.Error("a node that publishes nothing is told of transitions")
 	}
 }

@@ -1,11 +1,14 @@
 package collector
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"heddle/nm/allocation"
+	"heddle/nm/container"
 	"heddle/nm/monitor"
 	"heddle/yarn/flow"
 	"heddle/yarn/records"
@@ -44,6 +47,20 @@ func created(g allocation.Grant, node records.NodeID, web string, at time.Time) 
 	e.Info[allocated+"HOST"], e.Info[allocated+"PORT"] = node.Host, node.Port
 	e.Info[allocated+"PRIORITY"], e.Info[allocated+"HOST_HTTP_ADDRESS"] = strconv.Itoa(int(g.Priority)), web
 	return e
+}
+
+// moved tells of a container that was suspended or resumed; ok is false for other transitions.
+func moved(id records.ContainerID, from, to container.State, at time.Time) (e Entity, ok bool) {
+	word := "resumed"
+	switch {
+	case from == container.Pausing && to == container.Paused:
+		word = "paused"
+	case from != container.Resuming || to != container.Running && to != container.Reinitializing:
+		return Entity{}, false
+	}
+	e = of(id).happened("YARN_CONTAINER_"+strings.ToUpper(word), at)
+	e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"] = fmt.Sprintf("Container %s was %s", id, word)
+	return e, true
 }
 
 // killed tells of a container that was killed, and why.

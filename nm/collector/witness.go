@@ -26,8 +26,8 @@ func (w *Witness) add(id records.ContainerID, e Entity) {
 	}
 }
 
-// Localizing returns what is to be told that a container has its files, so that the witness hears of it; next, if any, is told, too. Like Beside and
-// Measuring it adds nothing if there is no witness.
+// Localizing returns what is to be told that a container has its files, so that the witness hears of it; next, if any, is told, too. Like Observing, Beside
+// and Measuring it adds nothing if there is no witness.
 func (w *Witness) Localizing(next func(allocation.Grant, map[string]string)) func(allocation.Grant, map[string]string) {
 	if w == nil {
 		return next
@@ -38,6 +38,18 @@ func (w *Witness) Localizing(next func(allocation.Grant, map[string]string)) fun
 		}
 		if next != nil {
 			next(g, paths)
+		}
+	}
+}
+
+// Observing returns what is to be told of transitions, so that the witness hears when containers are suspended and resumed.
+func (w *Witness) Observing() func(c *container.Container, from, to container.State) {
+	if w == nil {
+		return nil
+	}
+	return func(c *container.Container, from, to container.State) {
+		if e, ok := moved(c.ID(), from, to, time.Now()); ok {
+			w.add(c.ID(), e)
 		}
 	}
 }

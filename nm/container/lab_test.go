@@ -182,7 +182,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 		tweak(&o)
 	}
 	n.Manager = NewManager(o)
-	n.Manager.observe = steps.note
+	n.Manager.Observed = steps.note
 	n.monitor = n.watch(monitor.Config{PhysicalCheck: true, VirtualRatio: 2.1})
 	if err := n.Recover(); err != nil {
 		return n, err

@@ -123,7 +123,7 @@ type Config struct {
 	RunsAs func(user string) string
 }
 
-// Options are what a Manager works with. All must be set but for Archives, Images, Localized, Pressure and Doubt.
+// Options are what a Manager works with. All must be set but for Archives, Images, Localized, Observed, Pressure and Doubt.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
@@ -136,6 +136,7 @@ type Options struct {
 	Images    *image.Runner // nil: none are run
 	// Localized is told what was localized for a container, by link. It returns at once.
 	Localized func(g allocation.Grant, paths map[string]string)
+	Observed  func(c *Container, from, to State) // is told of each transition after it was made, without the container's lock; it returns at once
 	Log       *logrus.Entry
 
 	ContainerRecords, AppRecords Bucket
@@ -171,9 +172,6 @@ const (
 type Manager struct {
 	Options
 	cfg Config
-
-	// observe is told of every transition after it was made, without the container's lock. It is for tests.
-	observe func(c *Container, from, to State)
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

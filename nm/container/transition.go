@@ -39,8 +39,8 @@ func (c *Container) announce(t change) {
 	if t.from.String() != t.to.String() {
 		c.log.Infof("Container %s transitioned from %s to %s", c.grant.ID, t.from, t.to)
 	}
-	if c.m.observe != nil {
-		c.m.observe(c, t.from, t.to)
+	if c.m.Observed != nil {
+		c.m.Observed(c, t.from, t.to)
 	}
 }
 

@@ -63,7 +63,7 @@ func (w *walk) all() map[step]int {
 	return maps.Clone(w.counts)
 }
 
-// note is for Manager.observe.
+// note is for Options.Observed.
 func (w *walk) note(c *Container, from, to State) {
 	w.mu.Lock()
 	w.counts[step{from, to}]++
