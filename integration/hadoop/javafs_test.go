@@ -16,34 +16,37 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/internal/ports"
 )
 
 var appID = regexp.MustCompile(`application_\d+_\d+`)
 
-//go:embed testdata/s3a.xml
-var s3aPOM []byte
+var (
+	//go:embed testdata/s3a.xml
+	s3aPOM []byte
+	//go:embed testdata/abfs.xml
+	abfsPOM []byte
+	//go:embed testdata/gs.xml
+	gsPOM []byte
+)
 
-// objects is an S3 server.
-type objects struct {
-	t   *testing.T
-	url string
+// store is a file system that Heddle reads and writes by Java alone.
+type store struct {
+	data, history string            // URIs of folders that exist
+	path          string            // class path of its classes, beside Hadoop's
+	site          map[string]string // what these need
 }
 
-// startObjects starts a server of objects (moto, from PyPI).
-func startObjects(t *testing.T) *objects {
+// serve starts a server that listens on this machine, on a port that cmd receives.
+func serve(t *testing.T, command func(port int) *exec.Cmd) (address string) {
 	t.Helper()
-	site, err := hadooplab.PyPI(t.Context(), "moto-5.2.5", "moto[server,s3]==5.2.5")
-	if err != nil {
-		t.Fatal(err)
-	}
 	free, release, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("python3", "-m", "moto.server", "-H", "127.0.0.1", "-p", fmt.Sprint(free[0]))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+site)
+	cmd := command(free[0])
 	release()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -52,34 +55,118 @@ func startObjects(t *testing.T) *objects {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	o := &objects{t, fmt.Sprintf("http://127.0.0.1:%d", free[0])}
+	address = fmt.Sprintf("127.0.0.1:%d", free[0])
 	await.Slowly(t, "the server of objects listens", func() bool {
-		c, err := net.Dial("tcp", strings.TrimPrefix(o.url, "http://"))
+		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
 		}
 		return err == nil
 	})
-	return o
+	return address
 }
 
-func (o *objects) do(method, name string, body []byte) string {
-	o.t.Helper()
-	req, err := http.NewRequestWithContext(o.t.Context(), method, o.url+name, bytes.NewReader(body))
+// request makes something on a server.
+func request(t *testing.T, method, url, body string, header http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		o.t.Fatal(err)
+		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=loom/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0") // which the server doesn't check
+	req.Header = header
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		o.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		o.t.Fatalf("%s %s: %s %s %v", method, name, resp.Status, b, err)
+	if b, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s %s %v", method, url, resp.Status, b, err)
 	}
-	return string(b)
+}
+
+func jars(t *testing.T, name string, pom []byte) string {
+	t.Helper()
+	dir, err := hadooplab.Maven(t.Context(), name, pom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "*")
+}
+
+// startS3 starts a server of Amazon's objects (moto, from PyPI).
+func startS3(t *testing.T) store {
+	t.Helper()
+	site, err := hadooplab.PyPI(t.Context(), "moto-5.2.5", "moto[server,s3]==5.2.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + serve(t, func(port int) *exec.Cmd {
+		cmd := exec.Command("python3", "-m", "moto.server", "-H", "127.0.0.1", "-p", fmt.Sprint(port))
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+site)
+		return cmd
+	})
+	for _, bucket := range []string{"data", "history"} {
+		request(t, http.MethodPut, url+"/"+bucket, "", http.Header{ // which the server doesn't check
+			"Authorization": {"AWS4-HMAC-SHA256 Credential=loom/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"},
+		})
+	}
+	return store{"s3a://data", "s3a://history", jars(t, "s3a-"+hadooplab.Version, s3aPOM), map[string]string{
+		"fs.s3a.endpoint": url, "fs.s3a.endpoint.region": "us-east-1", "fs.s3a.path.style.access": "true", "fs.s3a.connection.ssl.enabled": "false",
+		"fs.s3a.access.key": "loom", "fs.s3a.secret.key": "warpandweft",
+	}}
+}
+
+// startAzure starts a server of Microsoft's blobs (Azurite, from npm), with its only account and the key that is in its documents.
+func startAzure(t *testing.T) store {
+	t.Helper()
+	modules, err := hadooplab.NPM(t.Context(), "azurite-3.37.0", "azurite@3.37.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t, func(port int) *exec.Cmd {
+		return exec.Command("node", filepath.Join(modules, "node_modules/azurite/dist/src/blob/main.js"), "--blobPort", fmt.Sprint(port),
+			"--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--loose", "--silent")
+	})
+	const account = "devstoreaccount1.dfs.core.windows.net"
+	return store{"abfs://data@" + account, "abfs://history@" + account, jars(t, "abfs-"+hadooplab.Version, abfsPOM), map[string]string{
+		"fs.azure.abfs.endpoint": address, "fs.azure.always.use.https": "false", "fs.azure.account.hns.enabled": "false", "fs.azure.fns.account.service.type": "BLOB",
+		"fs.azure.createRemoteFileSystemDuringInitialization": "true",
+		"fs.azure.account.key." + account:                     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+	}}
+}
+
+// startGoogle starts a server of Google's objects (fake-gcs-server, a Go module).
+func startGoogle(t *testing.T) store {
+	t.Helper()
+	bin, err := hadooplab.GoTool(t.Context(), "fake-gcs-server-1.52.2", "github.com/fsouza/fake-gcs-server@v1.52.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + serve(t, func(port int) *exec.Cmd {
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		return exec.Command(filepath.Join(bin, "fake-gcs-server"), "-scheme", "http", "-host", "127.0.0.1", "-port", fmt.Sprint(port), "-backend", "memory", "-public-host", address)
+	})
+	for _, bucket := range []string{"data", "history"} {
+		request(t, http.MethodPost, url+"/storage/v1/b?project=loom", fmt.Sprintf(`{"name":%q}`, bucket), http.Header{"Content-Type": {"application/json"}})
+	}
+	return store{"gs://data", "gs://history", jars(t, "gs-3.0.4", gsPOM), map[string]string{
+		"fs.gs.storage.root.url": url, "fs.gs.auth.type": "UNAUTHENTICATED", "fs.gs.project.id": "loom",
+		"fs.gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem", "fs.AbstractFileSystem.gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFS",
+	}}
+}
+
+// ownStore is a file system of a class that the test has written.
+func ownStore(t *testing.T) store {
+	t.Helper()
+	root := t.TempDir()
+	for _, name := range []string{"data", "history"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store{"loom://" + root + "/data", "loom://" + root + "/history", jvmtest.Compile(t, "testdata/Loom.java"), map[string]string{
+		"fs.loom.impl": "heddle.test.Loom", "fs.AbstractFileSystem.loom.impl": "heddle.test.Loom$Context",
+	}}
 }
 
 // heddle runs a command of ours to its end.
@@ -96,64 +183,83 @@ func heddle(t *testing.T, l *hadooplab.Lab, args ...string) string {
 	return string(out) + said.String()
 }
 
-// A file system that Heddle knows nothing of, against a server of it: files of containers, input and output of MapReduce's and our jobs, and aggregated logs, which our
-// command, the pages' REST and Hadoop's own command read.
-func TestS3A(t *testing.T) {
-	hadooplab.SkipUnlessFull(t)
-	s3, err := hadooplab.Maven(t.Context(), "s3a-"+hadooplab.Version, s3aPOM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := hadooplab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := startObjects(t)
-	store.do(http.MethodPut, "/data", nil)
-	store.do(http.MethodPut, "/history", nil)
-	words := strings.Repeat("warp weft warp heddle\n", 1000)
-	store.do(http.MethodPut, "/data/in/a%20b.txt", []byte(words))
-	store.do(http.MethodPut, "/data/in/more.txt", []byte("shuttle\n"))
-	store.do(http.MethodPut, "/data/bin/split.sh", []byte("#!/bin/sh\necho 'split in the container' >&2\ntr -s ' ' '\\n'\n"))
-	o := options
-	o.HistoryServer = false
-	o.Site = maps.Clone(options.Site)
-	path := filepath.Join(lib, "*") + ":" + filepath.Join(s3, "*")
-	maps.Copy(o.Site, map[string]string{
-		"fs.s3a.endpoint": store.url, "fs.s3a.endpoint.region": "us-east-1", "fs.s3a.path.style.access": "true", "fs.s3a.connection.ssl.enabled": "false",
-		"fs.s3a.access.key": "loom", "fs.s3a.secret.key": "warpandweft", "heddle.nodemanager.java.class-path": path,
-		"yarn.application.classpath": "$HADOOP_CONF_DIR:" + path, "mapreduce.application.classpath": "$HADOOP_CONF_DIR:" + path,
-		"yarn.nodemanager.remote-app-log-dir": "s3a://history/logs",
-	})
-	l := hadooplab.Start(t, o)
-	said := heddle(t, l, "mr", "-input", "s3a://data/in", "-output", "s3a://data/ours", "-files", "s3a://data/bin/split.sh", "-mapper", "sh split.sh", "-reducer", "uniq -c")
-	if got := strings.Fields(store.do(http.MethodGet, "/data/ours/part-00000", nil)); strings.Join(got, " ") != "1000 heddle 1 shuttle 2000 warp 1000 weft" {
-		t.Errorf("heddle mr: %q", got)
-	}
-	store.do(http.MethodGet, "/data/ours/_SUCCESS", nil)
-	app := appID.FindString(said)
-	logsOf(t, l, s3, app, "split in the container")
-
-	jarOfExamples, err := l.Jar("hadoop-mapreduce-examples")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.BeginCommand(l.JavaCommand(filepath.Join(s3, "*"), "org.apache.hadoop.util.RunJar", jarOfExamples, "wordcount", "s3a://data/in", "s3a://data/stock"))
+// java runs a class of Hadoop's to its end.
+func (s store) java(t *testing.T, l *hadooplab.Lab, class string, args ...string) hadooplab.Result {
+	t.Helper()
+	c, err := l.BeginCommand(l.JavaCommand(s.path, class, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := c.Wait(t.Context())
 	if err != nil || r.Code != 0 {
-		t.Fatalf("%d, %v\n%s", r.Code, err, r.Stderr)
+		t.Fatalf("%s %s: %d, %v\n%.500s\n%s", class, strings.Join(args, " "), r.Code, err, r.Stdout, r.Stderr)
 	}
-	if got := strings.Fields(store.do(http.MethodGet, "/data/stock/part-r-00000", nil)); strings.Join(got, " ") != "heddle 1000 shuttle 1 warp 2000 weft 1000" {
+	return r
+}
+
+// fs runs a command of Hadoop's file system shell.
+func (s store) fs(t *testing.T, l *hadooplab.Lab, args ...string) string {
+	t.Helper()
+	return s.java(t, l, "org.apache.hadoop.fs.FsShell", args...).Stdout
+}
+
+// A file system that Heddle knows nothing of, against a server of it: files of containers, input and output of MapReduce's and our jobs, and aggregated logs, which our
+// command, the pages' REST and Hadoop's own command read.
+func TestFileSystemsOfJava(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	for name, start := range map[string]func(*testing.T) store{"s3a": startS3, "abfs": startAzure, "gs": startGoogle, "own": ownStore} {
+		t.Run(name, func(t *testing.T) { playJobs(t, start(t)) })
+	}
+}
+
+func playJobs(t *testing.T, s store) {
+	lib, err := hadooplab.Jars(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options
+	o.HistoryServer = false
+	o.Site = maps.Clone(options.Site)
+	path := filepath.Join(lib, "*") + ":" + s.path
+	maps.Copy(o.Site, s.site)
+	maps.Copy(o.Site, map[string]string{
+		"heddle.nodemanager.java.class-path": path, "yarn.application.classpath": "$HADOOP_CONF_DIR:" + path, "mapreduce.application.classpath": "$HADOOP_CONF_DIR:" + path,
+		"yarn.nodemanager.remote-app-log-dir": s.history + "/logs",
+	})
+	l := hadooplab.Start(t, o)
+	local := t.TempDir()
+	for name, text := range map[string]string{
+		"in/a b.txt": strings.Repeat("warp weft warp heddle\n", 1000), "in/more.txt": "shuttle\n",
+		"bin/split.sh": "#!/bin/sh\necho 'split in the container' >&2\ntr -s ' ' '\\n'\n",
+	} {
+		file := filepath.Join(local, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.fs(t, l, "-put", local+"/in", local+"/bin", s.data+"/")
+	said := heddle(t, l, "mr", "-input", s.data+"/in", "-output", s.data+"/ours", "-files", s.data+"/bin/split.sh", "-mapper", "sh split.sh", "-reducer", "uniq -c")
+	if got := strings.Fields(s.fs(t, l, "-cat", s.data+"/ours/part-00000", s.data+"/ours/_SUCCESS")); strings.Join(got, " ") != "1000 heddle 1 shuttle 2000 warp 1000 weft" {
+		t.Errorf("heddle mr: %q", got)
+	}
+	logsOf(t, l, s, appID.FindString(said), "split in the container")
+
+	jarOfExamples, err := l.Jar("hadoop-mapreduce-examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.java(t, l, "org.apache.hadoop.util.RunJar", jarOfExamples, "wordcount", s.data+"/in", s.data+"/stock")
+	if got := strings.Fields(s.fs(t, l, "-cat", s.data+"/stock/part-r-00000")); strings.Join(got, " ") != "heddle 1000 shuttle 1 warp 2000 weft 1000" {
 		t.Errorf("wordcount: %q", got)
 	}
-	logsOf(t, l, s3, appID.FindString(r.Stderr), "MRAppMaster")
+	logsOf(t, l, s, appID.FindString(r.Stderr), "MRAppMaster")
 }
 
 // logsOf reads the logs of an application that is over in three ways, each of which has to have a text.
-func logsOf(t *testing.T, l *hadooplab.Lab, s3, app, text string) {
+func logsOf(t *testing.T, l *hadooplab.Lab, s store, app, text string) {
 	t.Helper()
 	await.Slowly(t, "the logs are aggregated", func() bool {
 		cmd := exec.CommandContext(t.Context(), options.Heddle, "logs", "-applicationId", app)
@@ -161,12 +267,8 @@ func logsOf(t *testing.T, l *hadooplab.Lab, s3, app, text string) {
 		out, err := cmd.Output()
 		return err == nil && strings.Contains(string(out), text) && strings.Contains(string(out), "AGGREGATED")
 	})
-	c, err := l.BeginCommand(l.JavaCommand(filepath.Join(s3, "*"), "org.apache.hadoop.yarn.client.cli.LogsCLI", "-applicationId", app))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := c.Wait(t.Context()); err != nil || r.Code != 0 || !strings.Contains(r.Stdout, text) {
-		t.Errorf("yarn logs: %d, %v\n%.500s\n%s", r.Code, err, r.Stdout, r.Stderr)
+	if r := s.java(t, l, "org.apache.hadoop.yarn.client.cli.LogsCLI", "-applicationId", app); !strings.Contains(r.Stdout, text) {
+		t.Errorf("yarn logs: %.500s\n%s", r.Stdout, r.Stderr)
 	}
 	await.Slowly(t, "REST lists them", func() bool { // it says when to try again while Java starts
 		var list map[string]any

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,4 +47,21 @@ func (l *Lab) Status(t testing.TB, id string) string {
 		return strings.Contains(out, "\tState : FINISHED") || strings.Contains(out, "\tState : FAILED") || strings.Contains(out, "\tState : KILLED")
 	})
 	return out
+}
+
+var startedJVM = regexp.MustCompile(`have started in JVM (\d+)`)
+
+// ServicesJVM returns the process with the auxiliary services of the first node, which is Heddle's, once they have started in another one than old.
+func (l *Lab) ServicesJVM(t testing.TB, old int) (pid int) {
+	t.Helper()
+	await.Slowly(t, "the auxiliary services have started in a JVM", func() bool {
+		found := startedJVM.FindAllStringSubmatch(l.Daemon("nodemanager1").Log(), -1)
+		if len(found) == 0 {
+			return false
+		}
+		var err error
+		pid, err = strconv.Atoi(found[len(found)-1][1])
+		return err == nil && pid != old
+	})
+	return pid
 }

@@ -74,6 +74,30 @@ func PyPI(ctx context.Context, name string, packages ...string) (string, error) 
 	})
 }
 
+// NPM returns a folder with node_modules of packages from npm, given as arguments of npm install. It downloads them the first time.
+func NPM(ctx context.Context, name string, packages ...string) (string, error) {
+	return Cached(ctx, name, "modules", func(ctx context.Context, _, partial string) error {
+		args := append([]string{"install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", partial}, packages...)
+		npm := exec.CommandContext(ctx, "npm", args...)
+		if out, err := npm.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", npm, err, out)
+		}
+		return nil
+	})
+}
+
+// GoTool returns a folder with a program from a Go module, given as an argument of go install. It builds the program the first time.
+func GoTool(ctx context.Context, name, program string) (string, error) {
+	return Cached(ctx, name, "bin", func(ctx context.Context, _, partial string) error {
+		install := exec.CommandContext(ctx, "go", "install", program)
+		install.Env = append(os.Environ(), "GOBIN="+partial)
+		if out, err := install.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", install, err, out)
+		}
+		return nil
+	})
+}
+
 // Cached returns the folder part of name in the cache. The first time, fetch downloads it into the folder partial; it
 // may keep other files in base. Processes that call Cached at the same time wait for the one that downloads.
 func Cached(ctx context.Context, name, part string, fetch func(ctx context.Context, base, partial string) error) (string, error) {

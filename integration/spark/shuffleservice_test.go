@@ -5,8 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,23 +62,6 @@ assert sum(counts.mapPartitions(slow).collect()) == rows
 print("maps ran", maps.value, "times")
 spark.stop()
 `
-
-var startedJVM = regexp.MustCompile(`have started in JVM (\d+)`)
-
-// jvmOf returns the JVM with the auxiliary services of a lab's node, once they have started in another one than old.
-func jvmOf(t *testing.T, l *hadooplab.Lab, old int) (pid int) {
-	t.Helper()
-	await.Slowly(t, "the auxiliary services have started in a JVM", func() bool {
-		found := startedJVM.FindAllStringSubmatch(l.Daemon("nodemanager1").Log(), -1)
-		if len(found) == 0 {
-			return false
-		}
-		var err error
-		pid, err = strconv.Atoi(found[len(found)-1][1])
-		return err == nil && pid != old
-	})
-	return pid
-}
 
 // withService starts a lab whose node has Spark's external shuffle, on that port.
 func withService(t *testing.T, set map[string]string) (l *hadooplab.Lab, servicePort int) {
@@ -178,9 +159,9 @@ func servesWhatDies(t *testing.T, version string) {
 		t.Fatal(err)
 	}
 	at("released", 1)
-	first := jvmOf(t, l, 0)
+	first := l.ServicesJVM(t, 0)
 	kill(first)
-	second := jvmOf(t, l, first)
+	second := l.ServicesJVM(t, first)
 	over("released")
 
 	at("again", 1)
@@ -191,7 +172,7 @@ func servesWhatDies(t *testing.T, version string) {
 	if err := node.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	third := jvmOf(t, l, second)
+	third := l.ServicesJVM(t, second)
 	over("again")
 
 	at("busy[0-9]*", 2)
@@ -200,7 +181,7 @@ func servesWhatDies(t *testing.T, version string) {
 	if err := node.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	jvmOf(t, l, third)
+	l.ServicesJVM(t, third)
 	over("busy")
 
 	a := end(t, c, "")
@@ -286,11 +267,11 @@ func pushes(t *testing.T, version string) {
 	if size == 0 {
 		t.Errorf("%d merged files are empty", len(merged))
 	}
-	first := jvmOf(t, l, 0)
+	first := l.ServicesJVM(t, 0)
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	jvmOf(t, l, first)
+	l.ServicesJVM(t, first)
 	if err := os.WriteFile(filepath.Join(folder, "read.done"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
