@@ -30,6 +30,10 @@ func TestConfCheckOfPublicConfigurations(t *testing.T) {
 		"a timeline server": {"timeline-service.enabled true\ntimeline-service.hostname localhost\ntimeline-service.generic-application-history.enabled true\nsystem-metrics-publisher.enabled true", true, nil},
 		"images":            {"nodemanager.container-executor.class org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor\n" + linux + "allowed-runtimes default,docker\n" + linux + "docker.allowed-container-networks host,none,bridge", true, []string{"allowed-runtimes admits them, and neither heddle.nodemanager.images.dirs nor heddle.nodemanager.images.registries names a place"}},
 		"a manifest":        {"nodemanager.aux-services.manifest.enabled true\nnodemanager.aux-services.manifest file:///nosuch/manifest.json", true, []string{"the node starts without auxiliary services"}},
+		"logs in abfs":      {"log-aggregation-enable true\nnodemanager.remote-app-log-dir abfs://logs@account.dfs.core.windows.net/logs", false, []string{`unsupported scheme "abfs": Heddle itself reads and writes hdfs and file, others by Java`}},
+		"runc":              {"nodemanager.container-executor.class org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor\n" + linux + "allowed-runtimes default,runc\n" + linux + "runc.image-toplevel-dir /runc-root", true, nil},
+		"tez_shuffle":       {service + "mapreduce_shuffle,tez_shuffle\nnodemanager.aux-services.tez_shuffle.class org.apache.tez.auxservices.ShuffleHandler", false, []string{"auxiliary service tez_shuffle is a Java class (org.apache.tez.auxservices.ShuffleHandler)"}},
+		"a placement rule":  {"scheduler.queue-placement-rules user-group,com.example.LoomPlacementRule", false, []string{`"com.example.LoomPlacementRule"`, "mapping-rule-json"}},
 		"labels":            {"node-labels.enabled true\nnode-labels.am.default-node-label-expression CORE\nnode-labels.configuration-type distributed\nnodemanager.node-labels.provider config\nnodemanager.node-labels.provider.configured-node-partition CORE", true, nil},
 		"an authorizer":     {"authorization-provider com.example.Authorizer", false, []string{"com.example.Authorizer"}},
 	} {

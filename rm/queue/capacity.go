@@ -83,7 +83,7 @@ func CapacityFromConf(c *conf.Config) (*Tree, error) {
 	if strings.TrimSpace(p.settings["root.queues"]) != "" {
 		return p.tree()
 	}
-	if len(p.settings) == 0 {
+	if len(p.settings) == 0 && !c.IsSet(placementEngines) {
 		t := Default(Capacity)
 		t.types = types
 		for _, q := range t.queues {

@@ -159,13 +159,17 @@ func (t *Tree) Full(q *Queue, share Share, app App, all, inQueue, ofUser int) er
 	return nil
 }
 
+// placementEngines names which kinds of rules place applications.
+const placementEngines = "yarn.scheduler.queue-placement-rules"
+
 // placement reads the rules that place applications: JSON, or queue-mappings (Hadoop: CapacitySchedulerConfiguration.getMappingRules).
 func (p *parser) placement(t *Tree) (out Placement) {
 	out.override = p.truth("queue-mappings-override.enable", false)
-	engines := strings.ToLower(p.conf.Text("yarn.scheduler.queue-placement-rules"))
-	for rule := range strings.SplitSeq(engines, ",") {
-		if rule = strings.TrimSpace(rule); rule != "" && rule != "user-group" && rule != "app-name" && !strings.HasSuffix(rule, "placementrule") {
-			p.problem(conf.Warning, "yarn.scheduler.queue-placement-rules", rule, "is unknown: Heddle has user-group and app-name")
+	const hadoops = "org.apache.hadoop.yarn.server.resourcemanager.placement."
+	for _, rule := range conf.ParseList(p.conf.Text(placementEngines)) {
+		if known := strings.ToLower(rule); known != "" && known != "user-group" && known != "app-name" && !strings.HasPrefix(rule, hadoops) {
+			p.failed[placementEngines] = true
+			p.problem(conf.Error, placementEngines, rule, "is not a rule of Heddle's, which runs no classes of a site in the ResourceManager: write it as "+Prefix+"mapping-rule-json, and name user-group here")
 		}
 	}
 	into := &rules{p, t, &out}
@@ -207,7 +211,7 @@ func (p *rules) mappings() {
 		}
 		p.add(Prefix+key, text, mapping.Old(parts[0][0], parts[1], parts[2]))
 	}
-	const byName = "yarn.scheduler.queue-placement-rules.app-name"
+	const byName = placementEngines + ".app-name"
 	names, _ := p.conf.Get(byName)
 	for _, text := range conf.ParseList(names) {
 		source, queue, ok := strings.Cut(text, ":")

@@ -19,6 +19,21 @@ func groupsOf(user string) ([]string, error) {
 	return nil, nil
 }
 
+// A rule that is a class of a site's own, as YARN allows, places applications elsewhere than Heddle's would: it is refused by its name.
+func TestRulesThatAreClasses(t *testing.T) {
+	for rules, want := range map[string]string{
+		"": "", "user-group, App-Name": "", "org.apache.hadoop.yarn.server.resourcemanager.placement.UserGroupMappingPlacementRule": "",
+		"user-group,com.example.LoomPlacementRule": "com.example.LoomPlacementRule", "nosuch": "nosuch",
+	} {
+		c := load(t, with())
+		c.Set(placementEngines, rules)
+		_, err := CapacityFromConf(c)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), placementEngines)) {
+			t.Errorf("%q: %v", rules, err)
+		}
+	}
+}
+
 func TestMappings(t *testing.T) {
 	base := with("queues=default,users,staff,ops", "default.capacity=10", "users.capacity=30", "staff.capacity=30", "ops.capacity=30",
 		"users.queues=ann,bob_dot_x,batch", "users.ann.capacity=50", "users.bob_dot_x.capacity=50", "users.batch.capacity=0", "ops.state=STOPPED",
