@@ -273,9 +273,14 @@ func TestSuspensionsArePublished(t *testing.T) {
 		from, to container.State
 		want     string
 	}{
-		{container.Running, container.Pausing, ""}, {container.Pausing, container.Paused, "YARN_CONTAINER_PAUSED"}, {container.Pausing, container.Running, ""},
-		{container.Paused, container.Resuming, ""}, {container.Resuming, container.Running, "YARN_CONTAINER_RESUMED"},
-		{container.Resuming, container.Reinitializing, "YARN_CONTAINER_RESUMED"}, {container.Resuming, container.Paused, ""}, {container.Paused, container.Killing, ""},
+		{container.Running, container.Pausing, ""},
+		{container.Pausing, container.Paused, "YARN_CONTAINER_PAUSED"},
+		{container.Pausing, container.Running, ""},
+		{container.Paused, container.Resuming, ""},
+		{container.Resuming, container.Running, "YARN_CONTAINER_RESUMED"},
+		{container.Resuming, container.Reinitializing, "YARN_CONTAINER_RESUMED"},
+		{container.Resuming, container.Paused, ""},
+		{container.Paused, container.Killing, ""},
 	} {
 		e, ok := moved(numbered(2), x.from, x.to, time.UnixMilli(5))
 		if ok != (x.want != "") || ok && (e.Events[0].ID != x.want || e.Events[0].At != 5 || e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"] == nil) {
