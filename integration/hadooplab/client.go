@@ -52,7 +52,7 @@ func (l *Lab) Status(t testing.TB, id string) string {
 var startedJVM = regexp.MustCompile(`have started in JVM (\d+)`)
 
 // ServicesJVM returns the process with the auxiliary services of the first node, which is Heddle's, once they have started in another one than old.
-func (l *Lab) ServicesJVM(t testing.TB, old int) (pid int) {
+func ServicesJVM(t testing.TB, l *Lab, old int) (pid int) {
 	t.Helper()
 	await.Slowly(t, "the auxiliary services have started in a JVM", func() bool {
 		found := startedJVM.FindAllStringSubmatch(l.Daemon("nodemanager1").Log(), -1)

@@ -159,9 +159,9 @@ func servesWhatDies(t *testing.T, version string) {
 		t.Fatal(err)
 	}
 	at("released", 1)
-	first := l.ServicesJVM(t, 0)
+	first := hadooplab.ServicesJVM(t, l, 0)
 	kill(first)
-	second := l.ServicesJVM(t, first)
+	second := hadooplab.ServicesJVM(t, l, first)
 	over("released")
 
 	at("again", 1)
@@ -172,7 +172,7 @@ func servesWhatDies(t *testing.T, version string) {
 	if err := node.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	third := l.ServicesJVM(t, second)
+	third := hadooplab.ServicesJVM(t, l, second)
 	over("again")
 
 	at("busy[0-9]*", 2)
@@ -181,7 +181,7 @@ func servesWhatDies(t *testing.T, version string) {
 	if err := node.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	l.ServicesJVM(t, third)
+	hadooplab.ServicesJVM(t, l, third)
 	over("busy")
 
 	a := end(t, c, "")
@@ -267,11 +267,11 @@ func pushes(t *testing.T, version string) {
 	if size == 0 {
 		t.Errorf("%d merged files are empty", len(merged))
 	}
-	first := l.ServicesJVM(t, 0)
+	first := hadooplab.ServicesJVM(t, l, 0)
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	l.ServicesJVM(t, first)
+	hadooplab.ServicesJVM(t, l, first)
 	if err := os.WriteFile(filepath.Join(folder, "read.done"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
