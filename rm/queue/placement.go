@@ -159,15 +159,11 @@ func (t *Tree) Full(q *Queue, share Share, app App, all, inQueue, ofUser int) er
 	return nil
 }
 
-// placementEngines names which kinds of rules place applications.
-const placementEngines = "yarn.scheduler.queue-placement-rules"
-
 // placement reads the rules that place applications: JSON, or queue-mappings (Hadoop: CapacitySchedulerConfiguration.getMappingRules).
 func (p *parser) placement(t *Tree) (out Placement) {
 	out.override = p.truth("queue-mappings-override.enable", false)
-	const hadoops = "org.apache.hadoop.yarn.server.resourcemanager.placement."
 	for _, rule := range conf.ParseList(p.conf.Text(placementEngines)) {
-		if known := strings.ToLower(rule); known != "" && known != "user-group" && known != "app-name" && !strings.HasPrefix(rule, hadoops) {
+		if known := strings.ToLower(rule); known != "" && known != "user-group" && known != "app-name" && !strings.HasPrefix(rule, "org.apache.hadoop.yarn.server.resourcemanager.placement.") {
 			p.failed[placementEngines] = true
 			p.problem(conf.Error, placementEngines, rule, "is not a rule of Heddle's, which runs no classes of a site in the ResourceManager: write it as "+Prefix+"mapping-rule-json, and name user-group here")
 		}
@@ -225,7 +221,7 @@ func (p *rules) mappings() {
 	}
 }
 
-const rulesFile = "mapping-rule-json-file"
+const rulesFile, placementEngines = "mapping-rule-json-file", "yarn.scheduler.queue-placement-rules"
 
 // rulesInJSON reads rules in JSON: from the setting, or else from the file.
 func (p *rules) json() {
