@@ -21,12 +21,15 @@ type Nodes struct {
 	Ability drive.Ability
 	Paging  Paging
 	Labels  []Label // the last nodes have them
+	// Attributes are those of hosts. Each is one of the last nodes', whatever others these have.
+	Attributes []Attribute
 }
 
 // Driver decides for a Cluster. It is a drive.Driver, or one that records its events.
 type Driver interface {
 	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
 	SetExclusive(label string, exclusive bool)
+	SetAttributes(host string, to map[string]string)
 	SetAbility(scheduler.NodeHandle, drive.Ability)
 	SetProgress(a scheduler.AppHandle, part float64)
 	AddApp(drive.AppSpec) scheduler.AppHandle
@@ -140,6 +143,9 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 			spec.Host, spec.Rack = nodes.Names[i], nodes.Racks[i]
 		}
 		spec.Label = labels[i]
+		if attributes := nodes.attributes(i); len(attributes) > 0 {
+			s.SetAttributes(spec.Host, attributes)
+		}
 		n := s.AddNode(spec)
 		for len(c.nodes) <= int(n) {
 			c.nodes = append(c.nodes, node{})
@@ -298,7 +304,9 @@ func (c *Cluster) nextStage(job int32) {
 			continue
 		}
 		c.ask(j, int64(s.stage), st.Priority, st.Resource, len(st.Tasks))
-		c.prefer(st)
+		if c.asks[0].Placement = st.Placement; st.Placement == nil {
+			c.prefer(st)
+		}
 		c.sched.UpdateAsks(s.app, c.asks)
 		return
 	}
@@ -433,6 +441,7 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	l.turn++
 	c.release(h, st.Resource)
 	c.ask(&c.jobs[job], int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
+	c.asks[0].Placement = st.Placement
 	c.sched.UpdateAsks(s.app, c.asks)
 }
 

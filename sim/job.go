@@ -1,6 +1,9 @@
 package sim
 
-import "heddle/yarn/records"
+import (
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
 
 // Job is an application of a trace.
 type Job struct {
@@ -28,6 +31,8 @@ type Stage struct {
 	Priority int32 // priority of its requests; lower numbers are more urgent
 	Resource records.Resource
 	Tasks    []Task
+	// Placement has the allocation tags of its containers, and where these may run; nil: anywhere. Hosts that its tasks prefer count nothing then.
+	Placement *scheduler.Placement
 }
 
 // Task runs in one container.

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"heddle/rm/queue"
@@ -41,7 +42,7 @@ func (n *Nodes) labels() ([]string, error) {
 }
 
 // SetLabels gives jobs that name no label the default one of their queue, and refuses those whose queue may not use theirs, or whose label no node
-// has, as a ResourceManager refuses them. The tree is nil without queues.
+// has, as a ResourceManager refuses them; placement constraints with another scheduler, too. The tree is nil without queues.
 func SetLabels(jobs []Job, tree *queue.Tree, labels []Label) error {
 	known := map[string]bool{"": true}
 	for _, l := range labels {
@@ -58,6 +59,9 @@ func SetLabels(jobs []Job, tree *queue.Tree, labels []Label) error {
 			if j.Label, err = LabelIn(tree, j.Queue, j.Label); err != nil {
 				return fmt.Errorf("job %s: %w", j.Name, err)
 			}
+		}
+		if !capacity && slices.ContainsFunc(j.Stages, func(s Stage) bool { return s.Placement != nil }) {
+			return fmt.Errorf("job %s: placement constraints are the CapacityScheduler's only: leave them out, or name its configuration by --conf", j.Name)
 		}
 		if !known[j.Label] {
 			return fmt.Errorf("job %s: no node has the label %s", j.Name, j.Label)

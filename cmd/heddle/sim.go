@@ -32,7 +32,7 @@ type simulation struct {
 	am      string
 
 	nodes, perRack, slots int
-	labels                []string
+	labels, attributes    []string
 	tree                  *queue.Tree // of the driver
 
 	tasks, perJob int
@@ -72,6 +72,7 @@ func newSim(s *source) *cobra.Command {
 	f.IntVar(&o.nodes, "nodes", 100, "nodes of the cluster")
 	f.IntVar(&o.slots, "slots", 1, "slots of a node")
 	f.StringSliceVar(&o.labels, "labels", nil, "LABEL=N or LABEL(exclusive=false)=N: so many of the nodes have the node label; jobs get theirs from the trace (SLS) or their queue")
+	f.StringSliceVar(&o.attributes, "attributes", nil, "NAME=VALUE=N: so many of the nodes have the attribute, for placement constraints of the trace (SLS)")
 	f.IntVar(&o.perRack, "rack", 0, "nodes of a rack; 0: all are in one")
 	f.IntVar(&o.tasks, "tasks", 100_000, "synthetic jobs: number of tasks of all jobs")
 	f.IntVar(&o.perJob, "job", 50, "synthetic jobs: mean number of tasks of a job")
@@ -135,6 +136,9 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 	}
 	nodes = sim.Nodes{Count: o.nodes, PerRack: o.perRack, Capacity: o.options.Slot.Times(int64(o.slots))}
 	if nodes.Labels, err = labelled(o.labels); err != nil {
+		return nil, nodes, err
+	}
+	if nodes.Attributes, err = attributed(o.attributes, o.nodes); err != nil {
 		return nil, nodes, err
 	}
 	if o.file != "" {
@@ -214,6 +218,23 @@ func labelled(words []string) (labels []sim.Label, err error) {
 		labels = append(labels, sim.Label{Name: l.Name, Exclusive: l.Exclusive, Nodes: n})
 	}
 	return labels, nil
+}
+
+// attributed reads attributes with the number of their nodes. A name without a prefix is one that administrators give.
+func attributed(words []string, nodes int) (all []sim.Attribute, err error) {
+	for _, w := range words {
+		name, rest, _ := strings.Cut(w, "=")
+		value, count, ok := strings.Cut(rest, "=")
+		n, err := strconv.Atoi(count)
+		if !ok || name == "" || err != nil || n < 1 || n > nodes {
+			return nil, fmt.Errorf("--attributes %s: give NAME=VALUE=N, with at least one and at most all of %d nodes", w, nodes)
+		}
+		if !strings.Contains(name, "/") {
+			name = "rm.yarn.io/" + name
+		}
+		all = append(all, sim.Attribute{Name: name, Value: value, Nodes: n})
+	}
+	return all, nil
 }
 
 // amount reads memory,vcores.

@@ -155,6 +155,52 @@ func TestSimulateLabels(t *testing.T) {
 	}
 }
 
+// Tasks run where their placement constraints let them: one at a time on a node, or on nodes with an attribute. One whose constraint no node satisfies doesn't end its job.
+func TestSimulateConstraints(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
+	}
+	write("capacity-scheduler.xml", `<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property>
+		<property><name>yarn.scheduler.capacity.root.a.capacity</name><value>100</value></property></configuration>`)
+	job := func(name, says string) string {
+		return `{"job.id": "` + name + `", "job.queue.name": "root.a", "job.tasks": [{"duration.ms": 1000, "count": 24, "container.priority": 1` + says + `}]}` + "\n"
+	}
+	const apart = `, "container.tags": ["db"], "container.constraint": {"op": "count", "scope": "node", "tags": ["db"], "max": 0}`
+	const fast = `, "container.constraint": {"op": "attribute", "name": "rm.yarn.io/gpu", "value": "a100"}`
+	file := write("jobs.json", job("apart", apart)+job("fast", fast))
+	lines, events := filepath.Join(dir, "lines"), filepath.Join(dir, "events")
+	args := []string{"sim", "--conf", dir, "--trace", file, "--nodes", "6", "--slots", "8"}
+	if out, err := heddle(t, append(args, "--attributes", "gpu=a100=2", "--jobs", lines, "--record", events)...); err != nil {
+		t.Fatal(out, err)
+	}
+	b, err := os.ReadFile(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// six at once, one on each node; then those on two nodes: seven beside one of the first job's, 14 at once
+	for _, want := range []string{"apart\troot.a\tuser\t24\t0.000\t0.000\t4.000\n", "fast\troot.a\tuser\t24\t0.000\t0.000\t2.000\n"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s\ndoesn't have %q", b, want)
+		}
+	}
+	if out, err := heddle(t, "replay", events); err != nil || !strings.Contains(out, "decisions are the same") {
+		t.Errorf("the replay says %s%v", out, err)
+	}
+	for with, want := range map[string]string{"gpu=a100": "NAME=VALUE=N", "gpu=a100=7": "at most all of 6", "=x=1": "NAME=VALUE=N", "gpu=t4=2": "1 of 2 jobs did not end"} {
+		if _, err := heddle(t, append(args, "--attributes", with)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--attributes %s: %v", with, err)
+		}
+	}
+	write("jobs.json", job("wrong", `, "container.constraint": {"op": "near"}`))
+	if _, err := heddle(t, args...); err == nil || !strings.Contains(err.Error(), "task 1: its placement constraint is of a kind that isn't known") {
+		t.Error(err)
+	}
+}
+
 // TestSimulatePreemption: a queue gets its guarantee back, by the configuration's keys; what was recorded is replayed.
 func TestSimulatePreemption(t *testing.T) {
 	for _, lazy := range []string{"false", "true"} {

@@ -183,7 +183,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if err != nil {
 		return err
 	}
-	asks, err := ms.requests.All(app.Context, app.Queue, call.Asks, rows, ms.Settings.Constraints.Bounded())
+	asks, err := ms.requests.All(app.Context, app.Queue, call.Asks, rows, ms.Settings.Constraints.Capped())
 	if err == nil {
 		err = ms.checkCall(app, call)
 	}

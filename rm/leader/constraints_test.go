@@ -112,31 +112,26 @@ func TestWhatCannotBePlacedIsRejected(t *testing.T) {
 	})
 }
 
-// As in YARN a scheduling request that is larger than the largest container is refused by the scheduler, with the whole call, and rejected by the processor after its tries.
-func TestLargeRequestsAreRejectedByTheProcessor(t *testing.T) {
+// As in YARN a scheduling request that is larger than the largest container is for that with the scheduler, and rejected by the processor after its tries.
+func TestRequestsLargerThanTheLargestContainer(t *testing.T) {
 	large := placing(1, 1, "zk", true)
 	large.GetResourceSizing().SetResources(memory(1 << 30))
-	for by, refused := range map[string]bool{constraints.Processor: false, constraints.Scheduler: true} {
+	for by, want := range map[string][2]int{constraints.Processor: {0, 1}, constraints.Scheduler: {1, 0}} {
 		runWorld(t, met(by), func(w *world) {
 			w.newest()
 			w.node(1)
+			w.node(2)
 			am := w.am(nil)
-			if refused {
-				if _, err := w.Allocate(am.attempt, AllocateCall{ResponseID: am.response, Scheduling: []*pb.SchedulingRequest{large}}); err == nil {
-					t.Error("the scheduler takes it")
-				}
-				return
-			}
-			got := am.allocate(AllocateCall{Scheduling: []*pb.SchedulingRequest{large, placing(2, 1, "hb", true)}})
-			if len(got.Grants) != 1 {
-				t.Errorf("%d grants", len(got.Grants))
+			got := am.allocate(AllocateCall{Scheduling: []*pb.SchedulingRequest{placing(2, 1, "hb", true), large}})
+			if len(got.Grants) != 1+want[0] {
+				t.Errorf("%s: %d grants", by, len(got.Grants))
 			}
 			var rejected int
 			for range 5 {
 				rejected += len(am.allocate(AllocateCall{}).Rejected)
 			}
-			if rejected != 1 {
-				t.Errorf("%d requests are rejected", rejected)
+			if rejected != want[1] {
+				t.Errorf("%s: %d requests are rejected", by, rejected)
 			}
 		})
 	}

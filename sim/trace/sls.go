@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/constraint"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -32,6 +34,31 @@ type slsTask struct {
 	Type     string   `json:"container.type"`
 	Memory   float64  `json:"container.memory"` // bytes
 	VCores   int64    `json:"container.vcores"`
+	// Tags and Constraint are ours: Hadoop's simulator has none.
+	Tags       []string               `json:"container.tags"`
+	Constraint *constraint.Constraint `json:"container.constraint"`
+}
+
+// placement returns what a task says of its container, nil if that is nothing. The application's own containers count unless it says otherwise.
+func (t *slsTask) placement() (*scheduler.Placement, error) {
+	if len(t.Tags) == 0 && t.Constraint == nil {
+		return nil, nil
+	}
+	p := &scheduler.Placement{Tags: slices.Compact(slices.Sorted(slices.Values(t.Tags))), Constraint: t.Constraint}
+	own(p.Constraint)
+	return p, p.Check()
+}
+
+func own(c *constraint.Constraint) {
+	if c == nil {
+		return
+	}
+	if c.Op == constraint.Count && c.Space == "" {
+		c.Space = constraint.Self
+	}
+	for _, of := range c.Of {
+		own(of)
+	}
 }
 
 // most bounds what a task has, in MB and vcores, so that sums don't overflow.
@@ -102,10 +129,16 @@ func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
 		if total += count; count < 0 || total > maxTasks {
 			return nil, fmt.Errorf("has %d tasks", total)
 		}
-		at := slices.IndexFunc(stages, func(s stage) bool { return s.Priority == t.Priority && s.Resource == size })
+		placement, err := t.placement()
+		if err != nil {
+			return nil, fmt.Errorf("task %d: %w", i+1, err)
+		}
+		at := slices.IndexFunc(stages, func(s stage) bool {
+			return s.Priority == t.Priority && s.Resource == size && (s.Placement == nil) == (placement == nil) && s.Placement.Equal(placement)
+		})
 		if at < 0 {
 			at = len(stages)
-			stages = append(stages, stage{Stage: sim.Stage{Priority: t.Priority, Resource: size}, start: t.Start})
+			stages = append(stages, stage{Stage: sim.Stage{Priority: t.Priority, Resource: size, Placement: placement}, start: t.Start})
 		}
 		s := &stages[at]
 		s.start = min(s.start, t.Start)

@@ -34,8 +34,8 @@ type Settings struct {
 	Types   records.ResourceTypes
 }
 
-// Bounded reports whether a scheduling request larger than the largest container is refused. The processor rejects it after its tries instead, as YARN's does.
-func (s Settings) Bounded() bool { return s.Handler != Processor }
+// Capped reports whether a scheduling request larger than the largest container is for that. The processor rejects it after its tries instead, as YARN's does.
+func (s Settings) Capped() bool { return s.Handler != Processor }
 
 // On reports whether constraints are met.
 func (s Settings) On() bool { return s.Handler == Scheduler || s.Handler == Processor }

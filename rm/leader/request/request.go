@@ -170,21 +170,25 @@ func (c *Checker) Asks(ctx *pb.ApplicationSubmissionContext, path string, rows [
 	return c.asks(ctx, path, rows, c.maximumIn(path))
 }
 
-// All turns resource requests and scheduling requests, of which rows are made, into asks. Unless bounded, scheduling requests may be larger than what the cluster hands
-// out: as in YARN the placement processor doesn't refuse them, but rejects them after its tries, as it finds no node.
-func (c *Checker) All(ctx *pb.ApplicationSubmissionContext, path string, asks, scheduling []*pb.ResourceRequest, bounded bool) ([]scheduler.Ask, error) {
-	if bounded || len(scheduling) == 0 {
-		return c.Asks(ctx, path, slices.Concat(asks, scheduling))
-	}
+// All turns resource requests and scheduling requests, of which rows are made, into asks. As in YARN no scheduling request is refused for its size: if capped, those
+// beyond the largest container are for that (the scheduler's; Hadoop: CapacityScheduler.normalizeSchedulingRequests), and else they stay as they are (the placement
+// processor's, which rejects them after its tries, as it finds no node).
+func (c *Checker) All(ctx *pb.ApplicationSubmissionContext, path string, asks, scheduling []*pb.ResourceRequest, capped bool) ([]scheduler.Ask, error) {
 	first, err := c.Asks(ctx, path, asks)
-	if err != nil {
-		return nil, err
+	if err != nil || len(scheduling) == 0 {
+		return first, err
 	}
 	var most records.Resource
 	for i := range most {
 		most[i] = records.MaxAmount
 	}
 	rest, err := c.asks(ctx, path, scheduling, most)
+	if capped {
+		largest := c.maximumIn(path)
+		for i := range rest {
+			rest[i].Capability = rest[i].Capability.Min(largest)
+		}
+	}
 	return slices.Concat(first, rest), err
 }
 
