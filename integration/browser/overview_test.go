@@ -56,7 +56,7 @@ func TestOverview(t *testing.T) {
 
 // The map shows each node, and leads to its page by a click and by the keyboard.
 func TestMapOfNodes(t *testing.T) {
-	c := minicluster.Start(t, 1, nil)
+	c := minicluster.Start(t, 1, map[string]string{"heddle.scheduler.node-speeds": "*=0.5"})
 	node := c.Node(minicluster.NodeOptions{})
 	tab := Open(t, 360, 700)
 	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=suspended")
@@ -66,6 +66,12 @@ func TestMapOfNodes(t *testing.T) {
 	if wide {
 		t.Error("at 360 pixels the page scrolls sideways")
 	}
+	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=speed")
+	tab.Until(`document.querySelector("#nodes-map canvas")?.height > 20`)
+	tab.Eval(`{ document.querySelector("#nodes-map .plot").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })); }`, nil)
+	tab.Until(`document.querySelector("#nodes-map").textContent.includes("speed class 1")`)
+	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=staged")
+	tab.Until(`document.querySelector("#nodes-map canvas")?.height > 20 && document.body.textContent.includes("the stronger, the more: input in memory")`)
 	tab.Eval(`{ const p = document.querySelector("#nodes-map .plot"); for (const key of ["ArrowRight", "Enter"]) p.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }`, nil)
 	tab.Until(`document.querySelector("h1")?.textContent === "` + node.ID.String() + `" && document.body.textContent.includes("No container that you may see lives here")`)
 	for _, s := range tab.Errors() {

@@ -62,8 +62,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 	return r, nil
 }
 
-// Finish unregisters an ApplicationMaster. An attempt that is over already is fine, as an ApplicationMaster
-// repeats the call until it has an answer.
+// Finish unregisters an ApplicationMaster. An attempt that is over already is fine, as an ApplicationMaster repeats the call until it has an answer.
 func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus, diagnostics, trackingURL string) error {
 	s := ms.masterSessions.Get(id)
 	if s == nil {

@@ -12,8 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// amSession is one ApplicationMaster under this leader. mu is held throughout a call, so that the calls of one
-// ApplicationMaster are taken one after the other.
+// amSession is one ApplicationMaster under this leader. mu is held throughout a call, so that the calls of one ApplicationMaster are taken one after the other.
 type amSession struct {
 	id       records.AttemptID
 	user     string

@@ -18,8 +18,7 @@ type attempts struct {
 	containers   *containers
 }
 
-// startAttempt begins the next attempt: it asks for a container, or, when the ApplicationMaster runs elsewhere, waits for
-// it to register.
+// startAttempt begins the next attempt: it asks for a container, or, when the ApplicationMaster runs elsewhere, waits for it to register.
 func (at *attempts) startAttempt(app *ledger.Application) {
 	id := records.AttemptID{App: app.ID, Attempt: 1}
 	if last := app.Current(); last != nil {

@@ -280,12 +280,10 @@ func (c *core) noteStaged(app records.ApplicationID, node records.NodeID, maps i
 	}
 }
 
-// Run leads until ctx ends or the log fails. ready is called once the leader has taken over: it has recorded its
-// leadership, and answers.
+// Run leads until ctx ends or the log fails. ready is called once the leader has taken over: it has recorded its leadership, and answers.
 func (l *Leader) Run(ctx context.Context, ready func()) error {
 	return l.Loop.Run(ctx, loop.Hooks{
-		Begin: l.takeOver, Ready: ready, AfterEach: l.containers.schedule, Tick: func() { l.events.tick(l.Now()) },
-		NextWake: l.nextWake,
+		Begin: l.takeOver, Ready: ready, AfterEach: l.containers.schedule, Tick: func() { l.events.tick(l.Now()) }, NextWake: l.nextWake,
 	})
 }
 
@@ -341,6 +339,10 @@ func (l *Leader) Levels() *level.Levels { return l.levels }
 
 // Labels returns those of nodes: call Add, Remove and Replace alone.
 func (l *Leader) Labels() *nodelabels.Labels { return l.core.labels }
+
+// Speeds are those of nodes: call Since alone. Inputs are those of jobs: call InMemory alone.
+func (l *Leader) Speeds() *speed.Speeds    { return l.masters.speeds }
+func (l *Leader) Inputs() *warming.Warming { return l.inputs }
 
 // Attributes are those of nodes.
 func (l *Leader) Attributes() *nodeattributes.Attributes { return l.core.attrs }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"heddle/rm/leader/warming"
 	"heddle/yarn/records"
@@ -140,5 +141,15 @@ func TestMapsGoWhereTheirInputIsInMemory(t *testing.T) {
 		check("by the NameNode's cache", second.node.Host, second.node.Host)
 		first.staged(warming.Staged{App: app, Host: "nowhere", Maps: 2}, warming.Staged{App: app, Maps: 1 << 40})
 		check("the first node has more than there is", first.node.Host, first.node.Host)
+		if got := w.Inputs().InMemory(); got[second.node] != 2 || got[first.node] != 2 || got[third.node] != 0 {
+			t.Errorf("shown in memory: %v", got)
+		}
+		if err := w.Kill(app, "killed by alice"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := w.Inputs().InMemory(); len(got) != 0 {
+			t.Errorf("shown in memory after the end: %v", got)
+		}
 	})
 }

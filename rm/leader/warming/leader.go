@@ -1,6 +1,8 @@
 package warming
 
 import (
+	"sync"
+
 	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
@@ -43,11 +45,14 @@ type Warming struct {
 	loop loop.Operations
 	work *ledger.State
 	jobs Jobs
+
+	mu     sync.Mutex
+	staged map[records.ApplicationID]map[records.NodeID]int // maps that wait whose input is in memory
 }
 
 // New returns the part of a leader whose working copy is work.
 func New(loop loop.Operations, work *ledger.State, c Config) *Warming {
-	return &Warming{Config: c, loop: loop, work: work}
+	return &Warming{Config: c, loop: loop, work: work, staged: map[records.ApplicationID]map[records.NodeID]int{}}
 }
 
 // Hear records a node's report.
@@ -69,6 +74,7 @@ func (w *Warming) Hear(from records.NodeID, news News) {
 			continue
 		}
 		if node, maps, found := w.jobs.InMemory(s.App, host, s.Host != "", s.Maps); found {
+			w.note(s.App, node, maps)
 			w.Config.Staged(s.App, node, maps)
 		}
 	}
@@ -111,7 +117,39 @@ func (w *Warming) Asked(app records.ApplicationID, asks []*pb.ResourceRequest) {
 }
 
 // AppEnded ends what nodes do for an application that has ended.
-func (w *Warming) AppEnded(app records.ApplicationID) { w.send(w.jobs.End(app)) }
+func (w *Warming) AppEnded(app records.ApplicationID) {
+	w.mu.Lock()
+	delete(w.staged, app)
+	w.mu.Unlock()
+	w.send(w.jobs.End(app))
+}
+
+func (w *Warming) note(app records.ApplicationID, node records.NodeID, maps int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	of := w.staged[app]
+	switch {
+	case maps > 0 && of == nil:
+		w.staged[app] = map[records.NodeID]int{node: maps}
+	case maps > 0:
+		of[node] = maps
+	default:
+		delete(of, node)
+	}
+}
+
+// InMemory returns for how many maps that wait each node has the input in memory. It may be called by any goroutine.
+func (w *Warming) InMemory() map[records.NodeID]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[records.NodeID]int{}
+	for _, nodes := range w.staged {
+		for node, maps := range nodes {
+			out[node] += maps
+		}
+	}
+	return out
+}
 
 // send delivers orders once everything is committed.
 func (w *Warming) send(orders []Sent) {

@@ -27,6 +27,8 @@ type rackMap struct {
 	Containers []int    `yarn:"containers"`
 	Suspended  []int    `yarn:"suspended"`   // containers
 	Lent       []int    `yarn:"lentPercent"` // of its memory, to short tasks
+	Staged     []int    `yarn:"stagedMaps"`  // that wait, and whose input the node has in memory
+	Speed      []int32  `yarn:"speedClass"`  // the higher, the faster; 0 is not known
 }
 
 // nodeMap answers GET /node-map. It takes the filters of the list of nodes.
@@ -45,6 +47,7 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 		}
 	})
 	lent := l.lentPercent()
+	staged, classes := l.warmth()
 	for rack, list := range racks {
 		slices.SortFunc(list, func(a, b nodeRow) int { return a.id.Compare(b.id) })
 		m := rackMap{Name: rack}
@@ -52,11 +55,26 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 			r := &list[i]
 			m.ID, m.State, m.Use = append(m.ID, r.id.String()), append(m.State, records.NodeStateName(r.state)), append(m.Use, int(math.Round(r.use())))
 			m.Containers, m.Suspended, m.Lent = append(m.Containers, r.containers), append(m.Suspended, r.suspended), append(m.Lent, lent[r.id])
+			m.Staged, m.Speed = append(m.Staged, staged[r.id]), append(m.Speed, classes[r.id.Host])
 		}
 		out.Rack = append(out.Rack, m)
 	}
 	slices.SortFunc(out.Rack, func(a, b rackMap) int { return strings.Compare(a.Name, b.Name) })
 	return versioned("nodeMap", out), nil
+}
+
+// warmth returns for how many maps that wait each node has the input in memory, and the class of each host's speed. What isn't known is left out.
+func (l *Lists) warmth() (staged map[records.NodeID]int, classes map[string]int32) {
+	lead := l.View.Source.Leader()
+	if lead == nil {
+		return nil, nil
+	}
+	levels, _ := lead.Speeds().Since(0)
+	classes = make(map[string]int32, len(levels))
+	for _, x := range levels {
+		classes[x.Host] = x.Level
+	}
+	return lead.Inputs().InMemory(), classes
 }
 
 // lentPercent is how much of their memory nodes have lent to short tasks, for those that have lent any.
