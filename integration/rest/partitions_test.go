@@ -141,3 +141,34 @@ func TestActionsOnNodesAreInTheAuditLog(t *testing.T) {
 		t.Errorf("the audit log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// Labels are for administrators: what other users send changes nothing, whatever characters it has. Names that YARN refuses are refused to administrators as well.
+func TestLabelsAreForAdministrators(t *testing.T) {
+	w := startOneNode(t, map[string]string{"yarn.acl.enable": "true", "yarn.admin.acl": "boss", "yarn.node-labels.enabled": "true"})
+	w.at = "http://" + w.c.Conf.Text(rm.WebAddress) + "/ws/v1/cluster/"
+	label := func(name string) string {
+		b, err := json.Marshal(map[string]any{"nodeLabelInfo": []map[string]any{{"name": name, "exclusivity": true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	w.expect("boss", "POST", "add-node-labels", label("gpu"), 200, "")
+	mapping := `{"nodeToLabelsInfo":[{"nodeId":"` + w.id + `","labels":["gpu"]}]}`
+	for _, name := range []string{"mine", "a b", "<script>", "x\u0000y", "=cmd()", "ü", strings.Repeat("l", 256), "../..", "%2e"} {
+		w.expect("alice", "POST", "add-node-labels", label(name), 401, "AuthorizationException")
+		if name != "mine" {
+			w.expect("boss", "POST", "add-node-labels", label(name), 400, "")
+		}
+	}
+	w.expect("alice", "POST", "replace-node-to-labels", mapping, 401, "AuthorizationException")
+	w.expect("alice", "POST", "nodes/"+w.id+"/replace-labels?labels=gpu", "", 401, "AuthorizationException")
+	w.expect("alice", "POST", "remove-node-labels?labels=gpu", "", 401, "AuthorizationException")
+	w.expect("alice", "GET", "get-node-labels", "", 200, `"name":"gpu"`)
+	if _, text := w.ask("alice", "GET", "get-node-to-labels", ""); strings.Contains(text, "gpu") {
+		t.Errorf("a node has a label: %s", text)
+	}
+	if _, text := w.ask("alice", "GET", "get-node-labels", ""); strings.Count(text, `"exclusivity"`) != 1 {
+		t.Errorf("there are further labels: %s", text)
+	}
+}
