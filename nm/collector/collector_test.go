@@ -49,7 +49,7 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Application is not found", http.StatusInternalServerError)
 		return
 	}
-	var put struct{ Entities []Entity }
+	var put struct{ Entities []flow.Entity }
 	q := r.URL.Query()
 	if err := json.Unmarshal(body, &put); err != nil || r.Method != http.MethodPut || r.URL.Path != "/ws/v2/timeline/entities" || q.Get("appid") != app.String() || q.Get("user.name") != "yarn" {
 		http.Error(w, "this is no list of entities", http.StatusBadRequest)

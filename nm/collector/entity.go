@@ -14,33 +14,24 @@ import (
 	"heddle/yarn/records"
 )
 
-// Entity is news of a container (Hadoop: timelineservice.TimelineEntity, NMTimelinePublisher).
-type Entity struct {
-	Type    string         `json:"type"`
-	ID      string         `json:"id"`
-	Created int64          `json:"createdtime,omitempty"` // ms since 1970
-	Prefix  int64          `json:"idprefix"`              // by which containers of an application are in order
-	Info    map[string]any `json:"info"`
-	Metrics []flow.Metric  `json:"metrics"`
-	Events  []flow.Event   `json:"events"`
-}
-
 // of returns an entity without news.
-func of(id records.ContainerID) Entity {
-	return Entity{
+func of(id records.ContainerID) flow.Entity {
+	return flow.Entity{
 		Type: "YARN_CONTAINER", ID: id.String(), Prefix: math.MaxInt64 - id.ID, Metrics: []flow.Metric{}, Events: []flow.Event{},
 		Info: map[string]any{"SYSTEM_INFO_PARENT_ENTITY": map[string]any{"type": "YARN_APPLICATION_ATTEMPT", "id": id.Attempt.String()}},
 	}
 }
 
-func (e Entity) happened(what string, at time.Time) Entity {
+// happened returns an entity with an event (Hadoop: NMTimelinePublisher).
+func happened(id records.ContainerID, what string, at time.Time) flow.Entity {
+	e := of(id)
 	e.Events = append(e.Events, flow.Event{ID: what, At: at.UnixMilli(), Info: map[string]any{}})
 	return e
 }
 
 // created tells of a container that a node has accepted. web is the address of the node's pages.
-func created(g allocation.Grant, node records.NodeID, web string, at time.Time) Entity {
-	e := of(g.ID).happened("YARN_CONTAINER_CREATED", at)
+func created(g allocation.Grant, node records.NodeID, web string, at time.Time) flow.Entity {
+	e := happened(g.ID, "YARN_CONTAINER_CREATED", at)
 	e.Created = at.UnixMilli()
 	const allocated = "YARN_CONTAINER_ALLOCATED_"
 	e.Info[allocated+"MEMORY"], e.Info[allocated+"VCORE"] = g.Resource.MemoryMB(), g.Resource.VCores()
@@ -50,36 +41,36 @@ func created(g allocation.Grant, node records.NodeID, web string, at time.Time) 
 }
 
 // moved tells of a container that was suspended or resumed; ok is false for other transitions.
-func moved(id records.ContainerID, from, to container.State, at time.Time) (e Entity, ok bool) {
+func moved(id records.ContainerID, from, to container.State, at time.Time) (e flow.Entity, ok bool) {
 	word := "resumed"
 	switch {
 	case from == container.Pausing && to == container.Paused:
 		word = "paused"
 	case from != container.Resuming || to != container.Running && to != container.Reinitializing:
-		return Entity{}, false
+		return flow.Entity{}, false
 	}
-	e = of(id).happened("YARN_CONTAINER_"+strings.ToUpper(word), at)
+	e = happened(id, "YARN_CONTAINER_"+strings.ToUpper(word), at)
 	e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"] = fmt.Sprintf("Container %s was %s", id, word)
 	return e, true
 }
 
 // killed tells of a container that was killed, and why.
-func killed(id records.ContainerID, exit int, diagnostics string, at time.Time) Entity {
-	e := of(id).happened("YARN_CONTAINER_KILLED", at)
+func killed(id records.ContainerID, exit int, diagnostics string, at time.Time) flow.Entity {
+	e := happened(id, "YARN_CONTAINER_KILLED", at)
 	e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"], e.Info["YARN_CONTAINER_EXIT_STATUS"] = diagnostics, exit
 	return e
 }
 
 // finished tells of a container's end.
-func finished(id records.ContainerID, exit int, diagnostics string, at time.Time) Entity {
-	e := of(id).happened("YARN_CONTAINER_FINISHED", at)
+func finished(id records.ContainerID, exit int, diagnostics string, at time.Time) flow.Entity {
+	e := happened(id, "YARN_CONTAINER_FINISHED", at)
 	e.Info["YARN_CONTAINER_DIAGNOSTICS_INFO"], e.Info["YARN_CONTAINER_EXIT_STATUS"] = diagnostics, exit
 	e.Info["YARN_CONTAINER_STATE"], e.Info["YARN_CONTAINER_FINISHED_TIME"] = "COMPLETE", at.UnixMilli()
 	return e
 }
 
 // used tells what a container uses: memory in bytes, and hundredths of a core.
-func used(id records.ContainerID, u monitor.Usage) Entity {
+func used(id records.ContainerID, u monitor.Usage) flow.Entity {
 	e, at := of(id), u.At.UnixMilli()
 	for name, value := range map[string]int64{"MEMORY": u.Physical, "CPU": int64(math.Round(100 * u.CPU))} {
 		e.Metrics = append(e.Metrics, flow.Metric{Type: "SINGLE_VALUE", ID: name, Aggregation: "SUM", Values: map[int64]int64{at: value}})

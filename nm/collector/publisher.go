@@ -16,6 +16,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/ssl"
 	"heddle/internal/bounded"
+	"heddle/yarn/flow"
 	"heddle/yarn/kerberos/negotiate"
 	"heddle/yarn/records"
 )
@@ -120,7 +121,7 @@ func (p *Publisher) of(app records.ApplicationID) *queue {
 }
 
 // Add has an entity sent.
-func (p *Publisher) Add(app records.ApplicationID, e Entity) {
+func (p *Publisher) Add(app records.ApplicationID, e flow.Entity) {
 	b, err := json.Marshal(e)
 	if err != nil {
 		p.log.WithError(err).Errorf("%s can't be published", e.ID)

@@ -6,6 +6,7 @@ import (
 	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/monitor"
+	"heddle/yarn/flow"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -20,7 +21,7 @@ type Witness struct {
 }
 
 // add publishes an entity, but of containers that ResourceManagers don't know.
-func (w *Witness) add(id records.ContainerID, e Entity) {
+func (w *Witness) add(id records.ContainerID, e flow.Entity) {
 	if !allocation.IsOnLent(id) {
 		w.Publisher.Add(id.Attempt.App, e)
 	}
@@ -34,7 +35,7 @@ func (w *Witness) Localizing(next func(allocation.Grant, map[string]string)) fun
 	}
 	return func(g allocation.Grant, paths map[string]string) {
 		if len(paths) > 0 {
-			w.add(g.ID, of(g.ID).happened("YARN_NM_CONTAINER_LOCALIZATION_FINISHED", time.Now()))
+			w.add(g.ID, happened(g.ID, "YARN_NM_CONTAINER_LOCALIZATION_FINISHED", time.Now()))
 		}
 		if next != nil {
 			next(g, paths)
@@ -76,7 +77,7 @@ func (s witnessed) StartContainer(g allocation.Grant) {
 	}
 	s.w.add(g.ID, created(g, s.w.Node, s.w.Web, c.Status().Started))
 	if len(c.LaunchContext().GetLocalResources()) > 0 {
-		s.w.add(g.ID, of(g.ID).happened("YARN_NM_CONTAINER_LOCALIZATION_STARTED", time.Now()))
+		s.w.add(g.ID, happened(g.ID, "YARN_NM_CONTAINER_LOCALIZATION_STARTED", time.Now()))
 	}
 }
 

@@ -16,18 +16,6 @@ import (
 	"heddle/yarn/records"
 )
 
-// entity2 holds news of an application, attempt or container for version 2 (Hadoop: timelineservice.TimelineEntity).
-type entity2 struct {
-	Type    string            `json:"type"`
-	ID      string            `json:"id"`
-	Created int64             `json:"createdtime,omitempty"` // ms since 1970
-	Prefix  int64             `json:"idprefix"`              // by which entities of a type are in order
-	Info    info              `json:"info"`
-	Configs map[string]string `json:"configs"`
-	Metrics []flow.Metric     `json:"metrics"`
-	Events  []flow.Event      `json:"events"`
-}
-
 // second returns a publisher to version 2.
 func second(s *Settings, v *view.Viewer, w *writer.Writer, log *logrus.Entry) *Publisher {
 	return &Publisher{
@@ -59,9 +47,9 @@ func second(s *Settings, v *view.Viewer, w *writer.Writer, log *logrus.Entry) *P
 
 // second returns the entity as it is for version 2 (Hadoop: TimelineServiceV2Publisher): what is known of an end is about the entity there, and not about
 // the event.
-func (e entity) second() entity2 {
+func (e entity) second() flow.Entity {
 	happened := e.Events[0]
-	out := entity2{Type: e.Type, ID: e.ID, Prefix: e.place(), Info: info{}, Configs: map[string]string{}, Metrics: []flow.Metric{}, Events: []flow.Event{{ID: happened.Type, At: happened.At, Info: info{}}}}
+	out := flow.Entity{Type: e.Type, ID: e.ID, Prefix: e.place(), Info: info{}, Configs: map[string]string{}, Metrics: []flow.Metric{}, Events: []flow.Event{{ID: happened.Type, At: happened.At, Info: info{}}}}
 	switch happened.Type {
 	case "YARN_APPLICATION_CREATED":
 		out.Created = happened.At
