@@ -29,7 +29,7 @@ func TestALongJobUnderShortTickets(t *testing.T) {
 	write(t, input, "a line\n")
 	run("hdfs", "dfs", "-put", input, "/user/alice/in")
 	mapper := fmt.Sprintf("sh -c 'echo to the log >&2; sleep %d; cat'", int(long.Seconds()))
-	job := exec.CommandContext(t.Context(), heddle, "mr", "-input", "/user/alice/in", "-output", "/user/alice/out", "-mapper", mapper, "-numReduceTasks", "0")
+	job := exec.CommandContext(t.Context(), heddle, "mr", "-input", "/user/alice/in", "-output", "/user/alice/out", "-mapper", mapper, "-numReduceTasks", "0", "-D", "mapreduce.task.timeout=0")
 	job.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.Conf())
 	var said strings.Builder
 	job.Stdout, job.Stderr = &said, &said
