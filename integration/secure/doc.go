@@ -12,11 +12,12 @@
 //	a node without the account of nodes       TestHeddleWithKerberos
 //	thousands of strangers at once            yarn/ipc TestManyAnonymousHandshakes
 //	all attacks of the attack suite           integration/attacks TestHostilesGetNothingWithKerberos
-//	clocks that differ                        yarn/kerberos TestRefusedRequests
+//	clocks that differ                        yarn/kerberos TestRefusedRequests, yarn/kerberos/login TestAKDCOfAnotherTime
 //	a KDC that doesn't let a daemon in        yarn/kerberos/login TestLoginsAtAKDC, TestShortTickets
 //	a KDC that is silent, or away at first    yarn/kerberos/login TestASilentKDCHoldsUpNobody, TestTheKDCIsAwayAtFirst
 //	the same under a secured HDFS             TestASlowKDCUnderSecuredHDFS
 //	a KDC, or who answers for it, is hostile  yarn/kerberos/kdc TestHostileKDCs
+//	how much of a secret is right, by time    internal/house TestSecretsAreComparedInConstantTime
 //	leaders are killed among renewals         TestALongJobUnderShortTickets
 //	a Key Management Server that is hostile   hdfsadapter/zone TestOddAnswers, TestTheNextHost
 //	names in LDAP that are filters            conf/usergroups TestGroupsOfLDAP

@@ -24,6 +24,7 @@ type KDC struct {
 	Conf string
 	addr string
 	life time.Duration
+	env  []string // of the KDC itself
 	log  bytes.Buffer
 }
 
@@ -122,6 +123,7 @@ func (k *KDC) start(conf string) {
 		"[logging]\n kdc = FILE:%[3]s/kdc.log\n", k.Realm, k.addr, k.Dir, int(k.life.Seconds()))
 	k.run("kdb5_util", "create", "-s", "-r", k.Realm, "-P", "master")
 	c := k.command("krb5kdc", "-n", "-r", k.Realm)
+	c.Env = append(c.Env, k.env...)
 	c.Stdout, c.Stderr = &k.log, &k.log
 	dieWithParent(c)
 	started, end, ended := make(chan error), make(chan struct{}), make(chan struct{})

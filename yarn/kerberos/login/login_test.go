@@ -299,3 +299,32 @@ func FuzzParseCache(f *testing.F) {
 		}
 	})
 }
+
+// Where the clock of a KDC is an hour off, its tickets are refused, with a word about clocks. One that is four minutes off is as good as any.
+func TestAKDCOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	for ahead, good := range map[time.Duration]bool{time.Hour: false, -time.Hour: false, 4 * time.Minute: true, -4 * time.Minute: true} {
+		k := kerberostest.StartKDCAhead(t, 10*time.Hour, ahead)
+		node := "nm/node.test@" + k.Realm
+		a := &kerberos.Acceptor{Principal: "rm/host.test@" + k.Realm, Replays: kerberos.NewReplays()}
+		var err error
+		if a.Keytab, err = kerberos.OpenKeytab(k.Keytab("rm.keytab", a.Principal)); err != nil {
+			t.Fatal(err)
+		}
+		keys, err := kerberos.OpenKeytab(k.Keytab("nm.keytab", node))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf, err := krb5conf.Load(k.Conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := FromKeytab(conf, keys, node)
+		if err == nil {
+			err = talk(t, l, a)
+		}
+		if good && err != nil || !good && (err == nil || !strings.Contains(strings.ToLower(err.Error()), "clock")) {
+			t.Errorf("%v ahead: %v", ahead, err)
+		}
+	}
+}
