@@ -125,6 +125,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	if key := nodeKey(l, ledgerpb.KeyKind_NM); key.ID != req.GetLastKnownNmTokenMasterKey().GetKeyId() {
 		resp.SetNmTokenMasterKey(masterKey(key))
 	}
+	s.Handed.Keep(req.GetNodeStatus().GetKeepAliveApplications())
 	handed, sequence := s.Handed.Beat(call.Node, req.GetTokenSequenceNo())
 	resp.SetSystemCredentialsForApps(handed)
 	resp.SetTokenSequenceNo(sequence)

@@ -23,6 +23,8 @@ type Handed struct {
 	list     []*pb.SystemCredentialsForApps   // of that change; nil: to be made again
 	has      map[records.NodeID]int64         // the change that nodes have confirmed
 	news     chan struct{}                    // closed when anything changes
+	late     map[records.ApplicationID]bool   // ended, whose tokens nodes may still need
+	kept     map[records.ApplicationID]bool   // those of which nodes said so since the last takeKept
 }
 
 type given struct {
@@ -43,6 +45,7 @@ func (h *Handed) reset() {
 	defer h.mu.Unlock()
 	h.of, h.awaited, h.has = map[records.ApplicationID]given{}, map[records.ApplicationID]int{}, map[records.NodeID]int64{}
 	h.refused = map[records.ApplicationID]string{}
+	h.late, h.kept = map[records.ApplicationID]bool{}, map[records.ApplicationID]bool{}
 	h.sequence, h.changed, h.list = rand.Int64N(1<<62)+1, false, nil
 	h.wake()
 }
@@ -94,10 +97,44 @@ func (h *Handed) forget(app records.ApplicationID) {
 	delete(h.of, app)
 	delete(h.awaited, app)
 	delete(h.refused, app)
+	delete(h.late, app)
+	delete(h.kept, app)
 	if h.list = nil; len(h.of) == 0 {
 		clear(h.has)
 	}
 	h.wake()
+}
+
+// ended says that an application has ended whose tokens nodes may still need.
+func (h *Handed) ended(app records.ApplicationID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.late[app] = true
+}
+
+// Keep says that a node still uploads logs of ended applications, and needs their tokens (keep_alive_applications; Hadoop: DelegationTokenRenewer.updateKeepAliveApplications).
+func (h *Handed) Keep(apps []*pb.ApplicationId) {
+	if h == nil || len(apps) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, m := range apps {
+		if app := records.ApplicationIDFrom(m); h.late[app] {
+			h.kept[app] = true
+		}
+	}
+}
+
+// takeKept returns the applications that nodes named since it was called last.
+func (h *Handed) takeKept() map[records.ApplicationID]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept := h.kept
+	if len(kept) > 0 {
+		h.kept = map[records.ApplicationID]bool{}
+	}
+	return kept
 }
 
 // publish has heartbeats bring what has changed.

@@ -58,7 +58,8 @@ type Carried struct {
 
 	wanted  []*wanted
 	getting int
-	handed  map[records.ApplicationID]time.Time // ended applications whose credentials nodes may still need, until then
+	handed  map[records.ApplicationID]time.Time       // ended applications whose credentials nodes may still need, until then
+	late    map[records.ApplicationID][]*carriedToken // their tokens
 }
 
 // NewCarried makes the empty set of a leadership with a working copy. issuer deals with the ResourceManager's own tokens, others with
@@ -71,6 +72,7 @@ func NewCarried(loop loop.Operations, work *ledger.State, issuer *Issuer, others
 	return &Carried{
 		loop: loop, work: work, issuer: issuer, others: others, calls: calls, log: log,
 		all: map[string]*carriedToken{}, of: map[records.ApplicationID][]*carriedToken{}, handed: map[records.ApplicationID]time.Time{},
+		late: map[records.ApplicationID][]*carriedToken{},
 	}
 }
 
@@ -218,8 +220,25 @@ func (ct *Carried) AppEnded(app records.ApplicationID) {
 			}
 		}
 	}
-	delete(ct.of, app)
 	ct.handed[app] = ct.loop.Date().Add(ct.calls.CancelDelay)
+	if tokens := ct.of[app]; len(tokens) > 0 && ct.calls.CancelDelay > 0 {
+		ct.late[app] = tokens
+		ct.calls.Handed.ended(app)
+	}
+	delete(ct.of, app)
+}
+
+// keep puts off the cancellation of tokens that nodes still need. They aren't renewed any more, so none is kept for longer than it is good.
+func (ct *Carried) keep(now time.Time) {
+	for app := range ct.calls.Handed.takeKept() {
+		until := now.Add(ct.calls.CancelDelay)
+		ct.handed[app] = until
+		for _, c := range ct.late[app] {
+			if len(c.apps) == 0 && !c.due.IsZero() {
+				c.due = until
+			}
+		}
+	}
 }
 
 // NodeLeft forgets what a node has been told.
@@ -228,11 +247,13 @@ func (ct *Carried) NodeLeft(node records.NodeID) { ct.calls.Handed.left(node) }
 // Tick renews and cancels tokens that are due by the loop's date.
 func (ct *Carried) Tick(time.Time) {
 	now := ct.loop.Date()
+	ct.keep(now)
 	ct.getDue()
 	ct.calls.Handed.publish()
 	for app, until := range ct.handed {
 		if !now.Before(until) {
 			delete(ct.handed, app)
+			delete(ct.late, app)
 			ct.calls.Handed.forget(app)
 		}
 	}

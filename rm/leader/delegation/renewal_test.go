@@ -196,6 +196,31 @@ func TestTheLastApplicationTakesATokenAlong(t *testing.T) {
 }
 
 // The end of an application must not be known to a NameNode before it is committed.
+// While a node says that it still uploads an application's logs, HDFS's token isn't cancelled. What it says of other applications counts nothing.
+func TestTokensAreKeptWhileLogsAreUploaded(t *testing.T) {
+	withCarried(t, func(c *Calls) { c.CancelDelay = 10 * time.Minute }, func(b *bench) {
+		app := b.add(true, hdfsToken)
+		b.pass(time.Minute)
+		b.carried.calls.Handed.Keep([]*pb.ApplicationId{app.PB(), {}, nil}) // it lives
+		b.end(app)
+		for range 10 {
+			b.pass(8 * time.Minute)
+			b.expect("while a node says so", 1, 0)
+			b.carried.calls.Handed.Keep([]*pb.ApplicationId{app.PB(), {}, records.ApplicationID{ID: 99}.PB()})
+		}
+		b.pass(9 * time.Minute)
+		b.expect("before the delay is over", 1, 0)
+		b.pass(2 * time.Minute)
+		b.expect("after it", 1, 1)
+		b.carried.calls.Handed.Keep([]*pb.ApplicationId{app.PB()})
+		b.pass(time.Hour)
+		b.expect("when it's over", 1, 1)
+		if h := b.carried.calls.Handed; len(h.late)+len(h.kept)+len(b.carried.late)+len(b.carried.handed) > 0 {
+			t.Errorf("left are %v, %v, %v and %v", h.late, h.kept, b.carried.late, b.carried.handed)
+		}
+	})
+}
+
 func TestTokensAreCancelledAfterTheCommit(t *testing.T) {
 	withCarried(t, nil, func(b *bench) {
 		id := b.add(true, hdfsToken, issue(t, b.issuer, "yarn"))
