@@ -96,6 +96,7 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/pages_test.go":                    1,
 		"integration/hadoop/timeline_test.go":                 1,
 		"integration/hadoop/restart_test.go":                  3,
+		"integration/hadoop/timelinereader_test.go":           1,
 		"integration/hadoop/mixed_test.go":                    1,
 		"integration/hadoop/suspend_test.go":                  1,
 		"integration/hadoop/jobs_test.go":                     1,
