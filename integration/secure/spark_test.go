@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"heddle/integration/hadooplab"
@@ -26,6 +27,69 @@ sc.parallelize([n], 1).saveAsTextFile(sys.argv[1])
 spark.stop()
 `
 
+// streams writes a stream to HDFS for longer than a delegation token lives, and reads what it has written.
+const streams = `
+import sys, time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.appName("streams").getOrCreate()
+out = sys.argv[1]
+query = spark.readStream.format("rate").option("rowsPerSecond", 5).load().selectExpr("cast(value as string)") \
+    .writeStream.format("text").option("path", out).option("checkpointLocation", out + "-checkpoints").trigger(processingTime="10 seconds").start()
+query.awaitTermination(210)
+if query.exception() is not None or not query.isActive:
+    raise Exception(query.exception())
+query.stop()
+n = spark.read.text(out).distinct().count()
+spark.sparkContext.parallelize(["many" if n > 500 else str(n)], 1).saveAsTextFile(out + "-number")
+spark.stop()
+`
+
+// sparkSubmit returns a command that runs a program in small processes.
+func sparkSubmit(t *testing.T, l *hadooplab.Lab, program, output string, options ...string) *exec.Cmd {
+	t.Helper()
+	home, err := hadooplab.Spark(t.Context(), hadooplab.SparkVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := filepath.Dir(home)
+	args := append([]string{
+		"--master", "yarn", "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1", "--conf", "spark.yarn.jars=local:" + home + "/jars/*", "--conf", "spark.yarn.am.memory=512m",
+		"--conf", "spark.ui.enabled=false", "--conf", "spark.log.structuredLogging.enabled=false", "--conf", "spark.sql.shuffle.partitions=1",
+		"--conf", "spark.yarn.appMasterEnv.PYTHONPATH=" + python, "--conf", "spark.executorEnv.PYTHONPATH=" + python, "--conf", "spark.yarn.appMasterEnv.SPARK_HOME=" + home,
+	}, options...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "bin", "spark-submit"), append(args, program, output)...)
+	cmd.Env = append(os.Environ(), "SPARK_HOME="+home, "PYTHONPATH="+python, "PYSPARK_PYTHON=python3", "HADOOP_CONF_DIR="+l.Conf(), "SPARK_LOCAL_IP=127.0.0.1")
+	return cmd
+}
+
+// Streams of Spark's with --keytab, whose driver is at the client and in the cluster, outlive delegation tokens.
+func TestSparkStreamsWithKeytab(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	more := outliving()
+	more["dfs.namenode.delegation.token.renew-interval"], more["dfs.namenode.delegation.token.max-lifetime"] = "90000", "180000" // a driver starts slowly
+	r, l, run := clusterOnHDFS(t, more)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "streams.py")
+	write(t, program, streams)
+	t.Setenv("KRB5CCNAME", "FILE:"+filepath.Join(dir, "none"))
+	var all sync.WaitGroup
+	for _, mode := range []string{"client", "cluster"} {
+		cmd := sparkSubmit(t, l, program, "/user/alice/"+mode, "--deploy-mode", mode, "--principal", "alice@"+r.Realm, "--keytab", r.users)
+		all.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", mode, err, out)
+			}
+		})
+	}
+	all.Wait()
+	t.Setenv("KRB5CCNAME", "FILE:"+r.Cache())
+	for _, mode := range []string{"client", "cluster"} {
+		if got := run("hdfs", "dfs", "-cat", "/user/alice/"+mode+"-number/part-*"); strings.TrimSpace(got) != "many" {
+			t.Errorf("%s: %q rows", mode, got)
+		}
+	}
+}
+
 // Spark with --principal and --keytab, and no tickets of kinit, in client mode: its driver logs in by itself, and the job works on HDFS for longer than any of its
 // delegation tokens lives.
 func TestSparkWithKeytab(t *testing.T) {
@@ -40,15 +104,8 @@ func TestSparkWithKeytab(t *testing.T) {
 	write(t, text, strings.Repeat("a line\n", 1000))
 	write(t, program, outlives)
 	run("hdfs", "dfs", "-put", text, "/user/alice/in")
-	home, err := hadooplab.Spark(t.Context(), hadooplab.SparkVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Setenv("KRB5CCNAME", "FILE:"+filepath.Join(t.TempDir(), "none"))
-	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "bin", "spark-submit"), "--master", "yarn", "--principal", "alice@"+r.Realm, "--keytab", r.users,
-		"--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1", "--conf", "spark.yarn.jars=local:"+home+"/jars/*", "--conf", "spark.yarn.am.memory=512m",
-		"--conf", "spark.ui.enabled=false", "--conf", "spark.log.structuredLogging.enabled=false", program, "/user/alice/out")
-	cmd.Env = append(os.Environ(), "SPARK_HOME="+home, "PYTHONPATH="+filepath.Dir(home), "PYSPARK_PYTHON=python3", "HADOOP_CONF_DIR="+l.Conf(), "SPARK_LOCAL_IP=127.0.0.1")
+	cmd := sparkSubmit(t, l, program, "/user/alice/out", "--principal", "alice@"+r.Realm, "--keytab", r.users)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
