@@ -59,9 +59,11 @@ func native(t *testing.T) string {
 type mixed struct {
 	t *testing.T
 	l *hadooplab.Lab
+	r *realm
 }
 
-func newMixed(t *testing.T, stock, protection string) mixed {
+// newMixed starts one. more are further settings.
+func newMixed(t *testing.T, stock, protection string, more map[string]string) mixed {
 	t.Helper()
 	r := newRealm(t, 10*time.Hour)
 	t.Setenv("JAVA_TOOL_OPTIONS", os.Getenv("JAVA_TOOL_OPTIONS")+" -Djava.library.path="+native(t))
@@ -84,7 +86,8 @@ func newMixed(t *testing.T, stock, protection string) mixed {
 		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
 	})
 	delete(site, "mapreduce.jobhistory.address")
-	m := mixed{t, hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true, Heddle: heddle, Stock: stock, Site: site, Krb5: r.Conf})}
+	maps.Copy(site, more)
+	m := mixed{t, hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true, Heddle: heddle, Stock: stock, Site: site, Krb5: r.Conf}), r}
 	r.Kinit(keys, "hdfs@"+r.Realm)
 	m.run("", "hdfs", "dfs", "-mkdir", "-p", "/tmp", "/app-logs", "/user/root")
 	m.run("", "hdfs", "dfs", "-chmod", "1777", "/tmp", "/app-logs")
@@ -117,7 +120,7 @@ func TestMixedClustersOnSecuredHDFS(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	for _, protection := range []string{"authentication", "integrity", "privacy"} {
 		for stock, name := range map[string]string{"": "Heddle's daemons", "nm": "a NodeManager of Hadoop", "rm": "a ResourceManager of Hadoop"} {
-			t.Run(protection+" with "+name, func(t *testing.T) { runExamples(newMixed(t, stock, protection)) })
+			t.Run(protection+" with "+name, func(t *testing.T) { runExamples(newMixed(t, stock, protection, nil)) })
 		}
 	}
 }
