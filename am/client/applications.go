@@ -208,7 +208,7 @@ func (a *Applications) SubmitContext(ctx context.Context, m *pb.ApplicationSubmi
 	}
 }
 
-// Report is what the ResourceManager knows of an application.
+// Report has what the ResourceManager knows of an application.
 type Report struct {
 	ID      records.ApplicationID
 	Attempt records.AttemptID // the current one

@@ -45,7 +45,7 @@ type Resource struct {
 	Pattern    string // of a Pattern resource: matches the archive's entries to unpack
 }
 
-// ResourceType is what a node does with a Resource.
+// ResourceType says how a node treats a Resource.
 type ResourceType = pb.LocalResourceType
 
 // Visibility says who shares a node's copy of a Resource.

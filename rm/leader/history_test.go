@@ -27,7 +27,7 @@ func used(s *ledger.State) map[string]int64 {
 	return sums
 }
 
-// The history of use is what the recorded log comes to: each sample has the sums of the containers that live after the commands before it, over a change of leaders, and the history's own sums are those of the samples.
+// The history of use agrees with the recorded log: each sample has the sums of the containers that live after the commands before it, over a change of leaders, and the history's own sums are those of the samples.
 func TestHistoryIsTheSumOfTheLog(t *testing.T) {
 	runWorld(t, func(s *Settings) { s.History = true }, func(w *world) {
 		w.newest()

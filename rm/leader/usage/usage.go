@@ -42,8 +42,7 @@ type Sampler struct {
 	Config
 	loop loop.Operations
 	work *ledger.State
-	gpu  int // index of its type, 0: there is none
-	last int64
+	gpu  int                        // index of its type, 0: there is none
 	sent map[string]history.Figures // nil: nothing yet
 }
 
@@ -58,13 +57,12 @@ func New(loop loop.Operations, work *ledger.State, cfg Config) *Sampler {
 	return s
 }
 
-// Tick enters a sample when a step has begun. It names what has changed since the last one; the first one of a leadership has everything.
+// Tick enters a sample when a step has begun that has none, also from the leader before. It names what has changed since the last one; the first one of a leadership has everything.
 func (s *Sampler) Tick(time.Time) {
-	step := s.Date().UnixMilli() / history.Step
-	if !s.Enabled || step == s.last || s.work.Version < ledger.UsageVersion {
+	step, last := s.Date().UnixMilli()/history.Step, s.work.Usage.LastStep()
+	if !s.Enabled || step <= last || s.work.Version < ledger.UsageVersion {
 		return
 	}
-	s.last = step
 	now := bounded(s.sample())
 	c := &ledgerpb.UsageSampled{All: s.sent == nil}
 	for name := range s.sent {
@@ -81,8 +79,10 @@ func (s *Sampler) Tick(time.Time) {
 			delete(now, name)
 		}
 	}
-	s.sent = now
 	s.loop.Enter(&ledgerpb.Command{UsageSampled: c})
+	if s.work.Usage.LastStep() > last { // else what has changed lacks in the history still
+		s.sent = now
+	}
 }
 
 // sample sums up what there is by series.

@@ -109,6 +109,14 @@ func (h *History) set(step int64, name string, f Figures) {
 	h.fine.of(name).put(step, &v)
 }
 
+// LastStep is that of the last sample, in Steps since 1970; 0: there was none.
+func (h *History) LastStep() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.last
+}
+
 // close ends the coarse step of the last sample, forgets what is too old, and goes on with another step.
 func (h *History) close(next int64) {
 	step := h.last / perCoarse
