@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -190,6 +192,59 @@ func TestLoadOfCreatedQueues(t *testing.T) {
 			t.Errorf("an application is in %s", app.GetQueue())
 		}
 	}
+}
+
+// Queues that have no application any more are deleted while a load runs in others, and those when its applications have ended.
+func TestIdleQueuesAreDeletedUnderLoad(t *testing.T) {
+	const n, busy = 24, 3
+	o := having(t, append(QueueSettings(n), "yarn.scheduler.capacity.auto-queue-creation-v2.queue-expiration-time=1", "yarn.resourcemanager.scheduler.monitor.enable=true",
+		"yarn.resourcemanager.scheduler.monitor.policies=org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedQueueDeletionPolicy"))
+	paths := CreatedQueues(n)
+	if err := CreateQueues(t.Context(), o, paths); err != nil {
+		t.Fatal(err)
+	}
+	o.Queues, o.Masters = paths[:busy], busy
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		long := o
+		long.Duration = time.Hour
+		_, _ = Run(ctx, long) // it is ended
+	}()
+	await.Until(t, "idle queues are deleted under load", func() bool { return slices.Equal(created(t, o), paths[:busy]) })
+	granted(t, o)
+	cancel()
+	<-ended
+	client := o.client()
+	defer client.Close()
+	for _, app := range reports(t, o) {
+		id := records.ApplicationIDFrom(app.GetApplicationId()).String()
+		if err := kill(t.Context(), client.Failover(o.Client, protocol.ApplicationClient, o.user(), ipc.RetryPolicy{}), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await.Until(t, "the last ones are deleted", func() bool { return len(created(t, o)) == 0 })
+}
+
+// created returns the paths of the queues that were created and live, sorted.
+func created(t *testing.T, o Options) (paths []string) {
+	t.Helper()
+	client := o.client()
+	defer client.Close()
+	ask := &pb.GetQueueInfoRequest{}
+	ask.SetQueueName(parentQueue)
+	ask.SetIncludeChildQueues(true)
+	resp, err := protocol.GetQueueInfo.Call(t.Context(), client.Failover(o.Client, protocol.ApplicationClient, o.user(), ipc.RetryPolicy{}), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range resp.GetQueueInfo().GetChildQueues() {
+		paths = append(paths, q.GetQueuePath())
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 func TestWrongOptionsAreRefused(t *testing.T) {
