@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	hraft "github.com/hashicorp/raft"
+
 	"heddle/internal/await"
 	"heddle/rm/raft/compact"
 )
@@ -155,4 +157,35 @@ func TestASnapshotLeavesTheLogItsSpace(t *testing.T) {
 	}
 	free.Store(math.MaxInt64)
 	await.Until(t, "a snapshot is taken once there is space", func() bool { return n.Space().Snapshot > 3*piece })
+}
+
+// A member that stops while it measures its space closes the log only when that has ended: raft-wal panics if it is closed under a reader.
+func TestTheLogStaysOpenWhileItIsMeasured(t *testing.T) {
+	t.Parallel()
+	cfg := byBytes(t)
+	measures, goOn := make(chan struct{}, 1), make(chan struct{})
+	cfg.Disk.Free = func(string) (int64, error) {
+		select {
+		case measures <- struct{}{}:
+		default:
+		}
+		<-goOn
+		return math.MaxInt64, nil
+	}
+	n := open(t, cfg, &register{})
+	<-measures
+	closed := make(chan error, 1)
+	go func() { closed <- n.Close() }()
+	await.Until(t, "raft has stopped", func() bool { return n.raft.State() == hraft.Shutdown })
+	for range 100 {
+		if _, err := n.log.FirstIndex(); err != nil {
+			t.Errorf("the log is closed under what measures it: %v", err)
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(goOn)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
 }

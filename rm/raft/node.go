@@ -369,10 +369,10 @@ func (n *Node) release() error {
 	if n.stream != nil {
 		errs = append(errs, n.stream.Close())
 	}
+	n.background.Wait() // what measures the log may still read it, and raft-wal panics if it is closed meanwhile
 	if n.log != nil {
 		errs = append(errs, n.log.Close())
 	}
-	n.background.Wait()
 	if n.memory != nil {
 		errs = append(errs, n.memory.close())
 	}
