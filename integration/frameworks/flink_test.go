@@ -17,43 +17,13 @@ import (
 	"heddle/internal/await"
 )
 
-const flinkVersion = "2.2.1"
-
-// flinkConf keeps processes small, and lets jobs go on when a TaskManager is lost.
+// flinkConf lets jobs go on when a TaskManager is lost.
 const flinkConf = `
-env.java.opts.all: >-
-  -XX:TieredStopAtLevel=1
-  --add-exports=java.base/sun.net.util=ALL-UNNAMED
-  --add-opens=java.base/java.lang=ALL-UNNAMED
-  --add-opens=java.base/java.lang.reflect=ALL-UNNAMED
-  --add-opens=java.base/java.net=ALL-UNNAMED
-  --add-opens=java.base/java.io=ALL-UNNAMED
-  --add-opens=java.base/java.nio=ALL-UNNAMED
-  --add-opens=java.base/java.text=ALL-UNNAMED
-  --add-opens=java.base/java.time=ALL-UNNAMED
-  --add-opens=java.base/java.util=ALL-UNNAMED
-  --add-opens=java.base/java.util.concurrent=ALL-UNNAMED
-  --add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED
-  --add-opens=java.base/java.util.concurrent.locks=ALL-UNNAMED
-jobmanager.memory.process.size: 1024m
-taskmanager.memory.process.size: 1024m
-taskmanager.memory.managed.size: 64m
-taskmanager.memory.jvm-metaspace.size: 128m
 taskmanager.numberOfTaskSlots: 2
 parallelism.default: 2
 restart-strategy.type: fixed-delay
 restart-strategy.fixed-delay.attempts: 100
 restart-strategy.fixed-delay.delay: 1 s
-`
-
-const flinkLog = `
-rootLogger.level = INFO
-rootLogger.appenderRef.console.ref = console
-appender.console.name = console
-appender.console.type = CONSOLE
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d %p %c{1}: %m%n
 `
 
 // flink is a client of Flink's.
@@ -66,16 +36,12 @@ type flink struct {
 // newFlink prepares a client; the first time Flink is fetched from PyPI (300 MB).
 func newFlink(t *testing.T, l *hadooplab.Lab) flink {
 	t.Helper()
-	site, err := hadooplab.PyPI(t.Context(), "flink-"+flinkVersion, "--no-deps", "apache-flink-libraries=="+flinkVersion)
+	conf := t.TempDir()
+	lib, err := hadooplab.Flink(t.Context(), conf, flinkConf)
 	if err != nil {
-		t.Fatal("fetching Flink: ", err)
+		t.Fatal(err)
 	}
-	f := flink{lab: l, lib: filepath.Join(site, "pyflink", "lib"), conf: t.TempDir(), words: filepath.Join(t.TempDir(), "words.jar")}
-	for name, content := range map[string]string{"config.yaml": flinkConf, "log4j.properties": flinkLog} {
-		if err := os.WriteFile(filepath.Join(f.conf, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f := flink{lab: l, lib: lib, conf: conf, words: filepath.Join(t.TempDir(), "words.jar")}
 	compile(t, "testdata/Words.java", filepath.Join(f.lib, "*"), f.words)
 	return f
 }
@@ -158,7 +124,7 @@ func TestFlinkSession(t *testing.T) {
 	}
 	job, pages := m[1], "/proxy/"+id
 	await.Slowly(t, "the job runs", func() bool { return jobState(t, l, pages, job) == "RUNNING" })
-	if overview := get(t, l, pages+"/overview"); !strings.Contains(overview, `"flink-version":"`+flinkVersion+`"`) {
+	if overview := get(t, l, pages+"/overview"); !strings.Contains(overview, `"flink-version":"`+hadooplab.FlinkVersion+`"`) {
 		t.Errorf("its overview, through the proxy: %s", overview)
 	}
 	var first, next string

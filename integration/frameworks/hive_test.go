@@ -2,7 +2,6 @@ package frameworks
 
 import (
 	_ "embed"
-	"encoding/xml"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -61,29 +60,6 @@ func hiveSite(dir, engine string) map[string]string {
 	}
 }
 
-// writeSite writes a file of settings as Hadoop and Hive read it.
-func writeSite(t *testing.T, file string, settings map[string]string) {
-	t.Helper()
-	type property struct {
-		Name  string `xml:"name"`
-		Value string `xml:"value"`
-	}
-	site := struct {
-		XMLName  xml.Name   `xml:"configuration"`
-		Property []property `xml:"property"`
-	}{}
-	for name, value := range settings {
-		site.Property = append(site.Property, property{name, value})
-	}
-	b, err := xml.Marshal(site)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // sales are rows of a table, key and number, and what a query for the keys' numbers of rows, and sums, returns.
 func sales(rows int) (table, counts string) {
 	random := rand.New(rand.NewPCG(7, 0))
@@ -135,7 +111,9 @@ SELECT a.k, a.n, b.total FROM sums a JOIN sums b ON a.k = b.k ORDER BY a.k;
 			if err := os.WriteFile(script, []byte(queries), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			writeSite(t, filepath.Join(dir, "hive-site.xml"), hiveSite(dir, engine))
+			if err := hadooplab.WriteSite(filepath.Join(dir, "hive-site.xml"), hiveSite(dir, engine)); err != nil {
+				t.Fatal(err)
+			}
 			cmd := behind(l, dir, []string{tezJars, jars}, "org.apache.hadoop.hive.cli.CliDriver", "-f", script)
 			cmd.Dir = dir
 			cmd.Env = append(cmd.Env, "JAVA_TOOL_OPTIONS=--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED")

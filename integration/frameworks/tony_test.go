@@ -25,10 +25,13 @@ func TestTonY(t *testing.T) {
 	dir := t.TempDir()
 	classPath := l.Conf() + ":" + filepath.Join(jars, "*")
 	conf := filepath.Join(dir, "job.xml")
-	writeSite(t, conf, map[string]string{
+	err = hadooplab.WriteSite(conf, map[string]string{
 		"tony.worker.instances": "2", "tony.worker.memory": "512m", "tony.ps.instances": "1", "tony.ps.memory": "512m", "tony.am.memory": "768m",
 		"tony.application.security.enabled": "false", "tony.application.hadoop.classpath": classPath, "tony.history.location": "/tony",
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	run := func(task string) hadooplab.Result {
 		t.Helper()
 		script := filepath.Join(dir, "task.sh")

@@ -274,6 +274,15 @@ type property struct {
 	Value string `xml:"value"`
 }
 
+// WriteSite writes a file of settings as Hadoop and Hive read it.
+func WriteSite(path string, settings map[string]string) error {
+	var props []property
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		props = append(props, property{name, settings[name]})
+	}
+	return writeSite(path, props)
+}
+
 // writeSite writes a file of settings.
 func writeSite(path string, props []property) error {
 	b, err := xml.MarshalIndent(struct {

@@ -12,45 +12,13 @@ import (
 	"heddle/internal/await"
 )
 
-// flinkVersion is that of integration/frameworks.
-const flinkVersion = "2.2.1"
-
 const flinkConf = `
-env.java.opts.all: >-
-  -XX:TieredStopAtLevel=1
-  --add-exports=java.base/sun.net.util=ALL-UNNAMED
-  --add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED
-  --add-opens=java.base/java.lang=ALL-UNNAMED
-  --add-opens=java.base/java.lang.reflect=ALL-UNNAMED
-  --add-opens=java.base/java.net=ALL-UNNAMED
-  --add-opens=java.base/java.io=ALL-UNNAMED
-  --add-opens=java.base/java.nio=ALL-UNNAMED
-  --add-opens=java.base/java.text=ALL-UNNAMED
-  --add-opens=java.base/java.time=ALL-UNNAMED
-  --add-opens=java.base/java.util=ALL-UNNAMED
-  --add-opens=java.base/java.util.concurrent=ALL-UNNAMED
-  --add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED
-  --add-opens=java.base/java.util.concurrent.locks=ALL-UNNAMED
-jobmanager.memory.process.size: 1024m
-taskmanager.memory.process.size: 1024m
-taskmanager.memory.managed.size: 64m
-taskmanager.memory.jvm-metaspace.size: 128m
 taskmanager.numberOfTaskSlots: 1
 restart-strategy.type: none
 security.kerberos.login.principal: %s
 security.kerberos.login.keytab: %s
 security.kerberos.krb5-conf.path: %s
 execution.checkpointing.dir: %s/user/alice/checkpoints
-`
-
-const flinkLog = `
-rootLogger.level = INFO
-rootLogger.appenderRef.console.ref = console
-appender.console.name = console
-appender.console.type = CONSOLE
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d %p %c{1}: %m%n
 `
 
 // outliving are settings of an HDFS whose delegation tokens live for two minutes.
@@ -68,13 +36,11 @@ func outliving() map[string]string {
 func TestFlinkWithKeytab(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	r, l, run := clusterOnHDFS(t, outliving())
-	site, err := hadooplab.PyPI(t.Context(), "flink-"+flinkVersion, "--no-deps", "apache-flink-libraries=="+flinkVersion)
+	conf, classes := t.TempDir(), t.TempDir()
+	lib, err := hadooplab.Flink(t.Context(), conf, fmt.Sprintf(flinkConf, "alice@"+r.Realm, r.users, r.Conf, l.URI()))
 	if err != nil {
-		t.Fatal("fetching Flink: ", err)
+		t.Fatal(err)
 	}
-	lib, conf, classes := filepath.Join(site, "pyflink", "lib"), t.TempDir(), t.TempDir()
-	write(t, filepath.Join(conf, "config.yaml"), fmt.Sprintf(flinkConf, "alice@"+r.Realm, r.users, r.Conf, l.URI()))
-	write(t, filepath.Join(conf, "log4j.properties"), flinkLog)
 	program := filepath.Join(conf, "outlives.jar")
 	do := func(name string, args ...string) {
 		t.Helper()

@@ -2,7 +2,6 @@ package secure
 
 import (
 	_ "embed"
-	"encoding/xml"
 	"fmt"
 	"net"
 	"os"
@@ -68,27 +67,6 @@ func hiveSite(m mixed, dir, jars, port string) map[string]string {
 	}
 }
 
-// writeSite writes a file of settings as Hadoop and Hive read it.
-func writeSite(t *testing.T, file string, settings map[string]string) {
-	t.Helper()
-	type property struct {
-		Name  string `xml:"name"`
-		Value string `xml:"value"`
-	}
-	site := struct {
-		XMLName  xml.Name   `xml:"configuration"`
-		Property []property `xml:"property"`
-	}{}
-	for name, value := range settings {
-		site.Property = append(site.Property, property{name, value})
-	}
-	b, err := xml.Marshal(site)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, file, string(b))
-}
-
 // HiveServer2 with Kerberos runs the queries that a user with a ticket sends it as MapReduce jobs of that user's, for whom it gets delegation tokens of ResourceManager, HDFS and
 // history server as a proxy.
 func TestHiveServerWithKerberos(t *testing.T) {
@@ -119,7 +97,9 @@ func TestHiveServerWithKerberos(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(free.Addr().String())
 	_ = free.Close()
-	writeSite(t, filepath.Join(dir, "hive-site.xml"), hiveSite(m, dir, jars, port))
+	if err := hadooplab.WriteSite(filepath.Join(dir, "hive-site.xml"), hiveSite(m, dir, jars, port)); err != nil {
+		t.Fatal(err)
+	}
 	hive := func(class string, args ...string) *exec.Cmd {
 		cmd := l.JavaCommand(dir, class, args...)
 		path := slices.Index(cmd.Args, "-cp") + 1

@@ -36,10 +36,7 @@ type processes struct {
 func startProcesses(t *testing.T, rms, nms int, set map[string]string) *processes {
 	t.Helper()
 	nmtest.RealGroups(t)
-	binary, remove, err := os.Getenv("HEDDLE_BINARY"), func() {}, error(nil)
-	if binary == "" {
-		binary, remove, err = hadooplab.BuildHeddle()
-	}
+	binary, remove, err := hadooplab.BuildHeddle()
 	if err != nil {
 		t.Fatal(err)
 	}
