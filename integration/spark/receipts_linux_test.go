@@ -67,7 +67,7 @@ func (l *billed) fullQueueAndColdFiles(t *testing.T) {
 
 const (
 	coldBytes = 18 << 20
-	coldRate  = 1 << 19 // bytes that a DataNode gives a second
+	coldRate  = 1 << 20 // bytes that a DataNode gives a second
 )
 
 // coldFiles has each job localize a large file of its own from a DataNode that gives little of it a second. Few run at a time: the JVMs of all, which
