@@ -9,9 +9,6 @@ import (
 
 const cloexec = syscall.SOCK_CLOEXEC
 
-// endWithThread has the kernel end the process that starts with attr when its thread ends.
-func endWithThread(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
-
 // awaitEnd returns when a child has ended. Its number, and that of its group, stay taken.
 func awaitEnd(pid int) {
 	for {

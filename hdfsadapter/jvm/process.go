@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/internal/deathsig"
 )
 
 // Config says how a JVM is started. Java, Env, Confine, Sweep and Log must be set.
@@ -122,7 +124,7 @@ func (c *Config) Start(jar, main string) (*Process, error) {
 // run starts a process and waits for its end, in one thread: the kernel ends the process with the thread that started it.
 func (c *Config) run(j *Process, cmd *exec.Cmd, said *os.File, started chan<- error) {
 	runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
-	endWithThread(cmd.SysProcAttr)
+	deathsig.Set(cmd.SysProcAttr)
 	err := cmd.Start()
 	if err == nil {
 		j.PID = cmd.Process.Pid

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/deathsig"
 	"heddle/internal/ports"
 )
 
@@ -103,7 +104,7 @@ func (c *cluster) launch(d *daemon) error {
 	d.cmd.Stdout, d.cmd.Stderr = log, log
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if !c.options.keep {
-		dieWithParent(d.cmd.SysProcAttr)
+		deathsig.Set(d.cmd.SysProcAttr)
 	}
 	if err := d.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", d.name, err)

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"heddle/internal/deathsig"
 )
 
 // starter starts processes that the kernel kills when this one dies. The kernel counts the thread that started them,
@@ -51,7 +53,7 @@ type process struct {
 
 func (s *starter) start(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
+	deathsig.Set(cmd.SysProcAttr)
 	r := startRequest{cmd, make(chan error, 1)}
 	s.requests <- r
 	if err := <-r.reply; err != nil {

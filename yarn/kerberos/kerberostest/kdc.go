@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
 	"heddle/internal/await"
+	"heddle/internal/deathsig"
 	"heddle/internal/needs"
 )
 
@@ -125,7 +127,8 @@ func (k *KDC) start(conf string) {
 	c := k.command("krb5kdc", "-n", "-r", k.Realm)
 	c.Env = append(c.Env, k.env...)
 	c.Stdout, c.Stderr = &k.log, &k.log
-	dieWithParent(c)
+	c.SysProcAttr = &syscall.SysProcAttr{}
+	deathsig.Set(c.SysProcAttr)
 	started, end, ended := make(chan error), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
