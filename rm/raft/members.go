@@ -179,6 +179,9 @@ func (n *Node) change(ctx context.Context, m Member, f hraft.Future) error {
 	return nil
 }
 
+// ErrNoMember is returned for the id of a member that the group lacks.
+var ErrNoMember = errors.New("is not a member of the group")
+
 // Remove removes a member from the group. Only the leader can, and not itself. A majority of the remaining members must be
 // reachable. To come back, the member needs an empty state folder and a place in the configuration.
 func (n *Node) Remove(ctx context.Context, id string) error {
@@ -203,7 +206,7 @@ func (n *Node) Remove(ctx context.Context, id string) error {
 		}
 	}
 	if gone == nil {
-		return fmt.Errorf("%s is not a member of the group", id)
+		return fmt.Errorf("%s %w", id, ErrNoMember)
 	}
 	there, err := n.askEach(ctx, stay)
 	if with := len(there) + 1; with <= len(stay)/2 {

@@ -3,8 +3,8 @@ package members
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"slices"
 
 	"heddle/rm/access"
 	"heddle/rm/raft"
@@ -119,14 +119,10 @@ func (s *Service) lead(c *yarnrest.Call, id string) (yarnrest.Reply, error) {
 
 // remove takes a member out of the group, and lists those that stay.
 func (s *Service) remove(c *yarnrest.Call, id string) (yarnrest.Reply, error) {
-	all, err := s.Group.Members(c.Context())
-	if err != nil {
-		return yarnrest.Reply{}, err
-	}
-	if !slices.ContainsFunc(all, func(m raft.MemberInfo) bool { return m.ID == id }) {
-		return yarnrest.Reply{}, yarnrest.NotFound("%.100q is not a member of the group", id)
-	}
-	if err := s.Group.RemoveMember(c.Context(), id); err != nil {
+	switch err := s.Group.RemoveMember(c.Context(), id); {
+	case errors.Is(err, raft.ErrNoMember):
+		return yarnrest.Reply{}, yarnrest.NotFound("%.100q %v", id, raft.ErrNoMember)
+	case err != nil:
 		return yarnrest.Reply{}, yarnrest.BadRequest("%v", err)
 	}
 	return s.list(c)
