@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -71,12 +72,7 @@ func (id ContainerID) String() string {
 func (id NodeID) String() string { return id.Host + ":" + strconv.Itoa(int(id.Port)) }
 
 // Address returns where the node is called, with an IPv6 host in brackets.
-func (id NodeID) Address() string {
-	if strings.Contains(id.Host, ":") {
-		return "[" + id.Host + "]:" + strconv.Itoa(int(id.Port))
-	}
-	return id.String()
-}
+func (id NodeID) Address() string { return net.JoinHostPort(id.Host, strconv.Itoa(int(id.Port))) }
 
 // Epoch returns the number of leader changes before the container was allocated.
 func (id ContainerID) Epoch() int64 { return id.ID >> EpochShift }
