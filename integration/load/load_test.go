@@ -157,15 +157,7 @@ func TestLoadOfConstraints(t *testing.T) {
 	o := having(t, ConstraintSettings())
 	o.Constrained, o.Unmet, o.Masters = true, 2500, 2
 	granted(t, o)
-	client := o.client()
-	defer client.Close()
-	ask := &pb.GetQueueInfoRequest{}
-	ask.SetQueueName("default")
-	resp, err := protocol.GetQueueInfo.Call(t.Context(), client.Failover(o.Client, protocol.ApplicationClient, o.user(), ipc.RetryPolicy{}), ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if waits := resp.GetQueueInfo().GetQueueStatistics().GetPendingContainers(); waits < int64(o.Unmet) {
+	if waits := queueInfo(t, o, "default").GetQueueStatistics().GetPendingContainers(); waits < int64(o.Unmet) {
 		t.Errorf("%d requests wait", waits)
 	}
 	o.Labels = Labels(1)
@@ -231,20 +223,26 @@ func TestIdleQueuesAreDeletedUnderLoad(t *testing.T) {
 // created returns the paths of the queues that were created and live, sorted.
 func created(t *testing.T, o Options) (paths []string) {
 	t.Helper()
+	for _, q := range queueInfo(t, o, parentQueue).GetChildQueues() {
+		paths = append(paths, q.GetQueuePath())
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// queueInfo asks for a queue with those below it.
+func queueInfo(t *testing.T, o Options, queue string) *pb.QueueInfo {
+	t.Helper()
 	client := o.client()
 	defer client.Close()
 	ask := &pb.GetQueueInfoRequest{}
-	ask.SetQueueName(parentQueue)
+	ask.SetQueueName(queue)
 	ask.SetIncludeChildQueues(true)
 	resp, err := protocol.GetQueueInfo.Call(t.Context(), client.Failover(o.Client, protocol.ApplicationClient, o.user(), ipc.RetryPolicy{}), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range resp.GetQueueInfo().GetChildQueues() {
-		paths = append(paths, q.GetQueuePath())
-	}
-	slices.Sort(paths)
-	return paths
+	return resp.GetQueueInfo()
 }
 
 func TestWrongOptionsAreRefused(t *testing.T) {
