@@ -13,6 +13,7 @@ import (
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
+	"heddle/yarn/records"
 )
 
 const (
@@ -31,20 +32,27 @@ func recorder(t *testing.T) (calls string, set []string) {
 	}
 }
 
+// beginWithSecret starts a container of an application that has data for the service.
+func (l *lab) beginWithSecret(id records.ContainerID, command string) *pb.StartContainersResponse {
+	l.t.Helper()
+	req := l.request(id, command)
+	data := &pb.StringBytesMap{}
+	data.SetKey("recorder")
+	data.SetValue([]byte("secret"))
+	req.GetContainerLaunchContext().SetServiceData([]*pb.StringBytesMap{data})
+	resp, err := protocol.StartContainers.Call(l.t.Context(), l.as(id.Attempt), startRequest(req))
+	if err != nil || len(resp.GetSucceededRequests()) != 1 {
+		l.t.Fatalf("%v, %v", resp, err)
+	}
+	return resp
+}
+
 // The node goes on when the JVM of its services dies: containers don't notice, the health report says it, and the next JVM is told of them.
 func TestServicesThatAreJava(t *testing.T) {
 	calls, set := recorder(t)
 	l := newLab(t, set...).up()
 	id := containerID(1, 1)
-	req := l.request(id, "exec sleep 1000")
-	data := &pb.StringBytesMap{}
-	data.SetKey("recorder")
-	data.SetValue([]byte("secret"))
-	req.GetContainerLaunchContext().SetServiceData([]*pb.StringBytesMap{data})
-	resp, err := protocol.StartContainers.Call(t.Context(), l.as(id.Attempt), startRequest(req))
-	if err != nil || len(resp.GetSucceededRequests()) != 1 {
-		t.Fatalf("%v, %v", resp, err)
-	}
+	resp := l.beginWithSecret(id, "exec sleep 1000")
 	meta := map[string]string{}
 	for _, m := range resp.GetServicesMetaData() {
 		meta[m.GetKey()] = string(m.GetValue())

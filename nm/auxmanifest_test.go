@@ -19,7 +19,6 @@ import (
 	"heddle/internal/publicdir"
 	"heddle/internal/webanswer"
 	"heddle/yarn/pb"
-	"heddle/yarn/protocol"
 )
 
 // manifestLab is a node whose services come from a manifest.
@@ -50,6 +49,14 @@ func (m *manifestLab) complaint(text string) {
 
 func newManifestLab(t *testing.T) *manifestLab {
 	t.Helper()
+	m, set := ofManifest(t)
+	m.lab = newLab(t, set...)
+	return m
+}
+
+// ofManifest returns where a manifest and the calls of its service are, and the settings of a node with them.
+func ofManifest(t *testing.T) (*manifestLab, []string) {
+	t.Helper()
 	calls, set := recorder(t)
 	var keep []string
 	classes := ""
@@ -68,9 +75,8 @@ func newManifestLab(t *testing.T) *manifestLab {
 		}
 	}
 	file := filepath.Join(publicdir.New(t, "/run"), "manifest.json") // /tmp is writable by all
-	m := &manifestLab{file: file, calls: calls}
-	m.lab = newLab(t, append(keep, auxKey+".manifest.enabled=true", auxKey+".manifest=file://"+file, auxKey+".manifest.reload-ms=50", "yarn.admin.acl=root,admin")...)
-	return m
+	return &manifestLab{file: file, calls: calls},
+		append(keep, auxKey+".manifest.enabled=true", auxKey+".manifest=file://"+file, auxKey+".manifest.reload-ms=50", "yarn.admin.acl=root,admin")
 }
 
 // Records of services, as a manifest has them.
@@ -151,6 +157,9 @@ func (m *manifestLab) until(what, calls string, versions map[string]string) {
 	}
 }
 
+// told is what the service hears of beginWithSecret.
+const told = "initializeContainer ann 0001/1 <memory:256, vCores:1> TASK\ninitializeApplication ann 0001 secret\n"
+
 const begun = "init recovery=recorder handler=true loader=true\nstart\ngetMetaData\n"
 
 // Services come, go and change their version by the manifest and by PUT, while containers run and the JVM dies.
@@ -160,17 +169,9 @@ func TestServicesOfAManifest(t *testing.T) {
 	m.up()
 	m.until("the manifest's services", begun, map[string]string{"mapreduce_shuffle": "", "recorder": "1"})
 
-	id := containerID(1, 1)
-	req := m.request(id, "exec sleep 1000")
-	data := &pb.StringBytesMap{}
-	data.SetKey("recorder")
-	data.SetValue([]byte("secret"))
-	req.GetContainerLaunchContext().SetServiceData([]*pb.StringBytesMap{data})
-	resp, err := protocol.StartContainers.Call(t.Context(), m.as(id.Attempt), startRequest(req))
-	if err != nil || len(resp.GetSucceededRequests()) != 1 || len(resp.GetServicesMetaData()) != 2 {
-		t.Fatalf("%v, %v", resp, err)
+	if resp := m.beginWithSecret(containerID(1, 1), "exec sleep 1000"); len(resp.GetServicesMetaData()) != 2 {
+		t.Fatal(resp)
 	}
-	const told = "initializeContainer ann 0001/1 <memory:256, vCores:1> TASK\ninitializeApplication ann 0001 secret\n"
 	m.until("the container", told, m.versions())
 
 	shuffle := string(m.node.aux.Metadata()["mapreduce_shuffle"])
@@ -203,6 +204,44 @@ func TestServicesOfAManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.until("nothing without a manifest", "stop\n", map[string]string{})
+}
+
+// A node that is killed comes back with the services of its manifest, as that is then. They are told of the applications and containers that live.
+func TestAKilledNodeHasTheServicesOfItsManifest(t *testing.T) {
+	m, set := ofManifest(t)
+	p := newProcess(t, set...)
+	m.lab = p.lab
+	heard := func(what, calls string) {
+		t.Helper()
+		await.Until(t, what, func() bool {
+			b, err := os.ReadFile(m.calls)
+			return err == nil && string(b) == calls
+		})
+		if err := os.Remove(m.calls); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.write(goShuffle, m.recorder("1", ""))
+	p.launch()
+	heard("the manifest's services", begun)
+	m.beginWithSecret(containerID(1, 1), "echo $$ > "+p.dir+"/pid; exec sleep 1000")
+	pid := p.pid("pid")
+	heard("the container", told)
+
+	p.kill()
+	p.launch()
+	heard("what lives", begun+told)
+	p.kill()
+	m.write(m.recorder("2", ""))
+	p.launch()
+	heard("what lives, of the manifest that has changed meanwhile", begun+told)
+	if !alive(pid) {
+		t.Error("the container has died with its node")
+	}
+	p.rm.reply(func(r *pb.NodeHeartbeatResponse) {
+		r.SetApplicationsToCleanup([]*pb.ApplicationId{containerID(1, 1).Attempt.App.PB()})
+	})
+	heard("the end", "stopContainer ann 0001/1 <memory:256, vCores:1> TASK\nstopApplication 0001\n")
 }
 
 // Whatever a manifest and a PUT say, the node and the services that run go on.
