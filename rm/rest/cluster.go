@@ -25,7 +25,7 @@ func (s *server) routeCluster(api *yarnrest.API) {
 	get("", s.info)
 	get("/info", s.info)
 	get("/userinfo", s.userInfo)
-	get("/metrics", s.metrics)
+	api.Handle(clusterBase+"/metrics", yarnrest.Methods{http.MethodGet: {Handle: s.metrics, Shared: true}})
 	get("/scheduler-overview", s.schedulerOverview)
 	get("/appstatistics", s.statistics)
 	s.routeScheduler(api)

@@ -155,6 +155,16 @@ func TestRightsOnEvents(t *testing.T) {
 			t.Fatalf("eve is told of %+v", e)
 		}
 	}
+	// Nor by an answer to the same address that another has just got. Cookies say who asks.
+	for _, user := range []string{"boss", "eve", "alice"} {
+		cookie := c.ask(me, "GET", "/ws/v1/cluster/info?user.name="+user, "").header.Get("Set-Cookie")
+		for _, path := range []string{"/ws/v1/heddle/events?kind=application", "/ws/v1/heddle/waiting"} {
+			got := c.ask(me, "GET", path, "", "Cookie", cookie, "Cache-Control", "max-age=1")
+			if sees := strings.Contains(got.body, app); got.status != 200 || sees == (user == "eve") {
+				t.Errorf("%s gets %d %s from %s", user, got.status, got.body, path)
+			}
+		}
+	}
 }
 
 // Who asks for JSON gets what is remembered, and an end.

@@ -45,7 +45,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	machines.New(machines.Config{View: s.View, Access: s.Access, Conf: s.Conf, Find: s.findNode, Admin: s.mustAdminister, Audited: s.visits.Administered, Leader: s.leader, Refusal: refusalReply}).Route(api, heddleBase)
 	s.partitions().Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
-	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
+	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Shared: true, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)
 	s.routeQueueTrial(api)
 	if s.Logs != nil {

@@ -188,7 +188,7 @@ func newServer(cfg Config) (*server, error) {
 	s.tickets, s.proves, s.forget, s.readOnly = filter.Tickets != nil, filter.Proves(), filter.Forget, cfg.Conf.Bool("yarn.webapp.scheduler-ui.read-only.enable")
 	s.api = yarnrest.NewAPI(cfg.Log)
 	api := s.api
-	api.Failed = s.failed
+	api.Failed, api.Caller = s.failed, func(r *http.Request) any { return auth.From(r.Context()) }
 	api.SetMemory(cfg.Conf.Int("heddle.port.memory-mb") << 20)
 	s.routeCluster(api)
 	s.routeHeddle(api)

@@ -8,9 +8,16 @@ export class Refused extends Error {
   }
 }
 
+let acted = -Infinity; // when this page has asked for a change
+
+/** asking are the headers of a question. Many pages ask at the same moment: an answer that another has just got will do, unless this page has changed something. */
+function asking() {
+  return { Accept: 'application/json', ...(performance.now() - acted > 2000 ? { 'Cache-Control': 'max-age=1' } : {}) };
+}
+
 /** get reads a resource of the REST API. Followers send the browser on to the leader by themselves. */
 export async function get(path, signal) {
-  return read(await fetch(here(path), { headers: { Accept: 'application/json' }, signal, cache: 'no-store' }));
+  return read(await fetch(here(path), { headers: asking(), signal, cache: 'no-store' }));
 }
 
 async function read(response) {
@@ -50,7 +57,11 @@ export function seldom(ms) {
 /** act asks for a change. */
 export async function act(method, path, body) {
   const headers = { Accept: 'application/json', 'X-XSRF-HEADER': 'heddle', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
-  return read(await fetch(here(path), { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store' }));
+  try {
+    return await read(await fetch(here(path), { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store' }));
+  } finally {
+    acted = performance.now();
+  }
 }
 
 const known = new Map(); // the last answers by path, with their versions
@@ -59,7 +70,7 @@ const mostKnown = 20;
 /** fetched is get for what has a version: what this page has already isn't sent again. */
 export async function fetched(path, signal) {
   const before = known.get(path);
-  const headers = { Accept: 'application/json', ...(before ? { 'If-None-Match': before.tag } : {}) };
+  const headers = { ...asking(), ...(before ? { 'If-None-Match': before.tag } : {}) };
   const response = await fetch(here(path), { headers, signal, cache: 'no-store' });
   if (response.status === 304 && before) return before.body;
   const body = await read(response);

@@ -117,7 +117,7 @@ function follow() {
     return;
   }
   if (stream && stream.readyState !== EventSource.CLOSED) return;
-  stream = new EventSource(here(`/ws/v1/heddle/events?kind=${(page.kinds ?? []).join()}`.replace(/\?kind=$/, '')));
+  stream = new EventSource(here(`/ws/v1/heddle/events?newest=true${page.kinds ? `&kind=${page.kinds.join()}` : ''}`));
   for (const kind of ['missed', 'application', 'attempt', 'container', 'node', 'queues', 'leadership']) stream.addEventListener(kind, tell);
 }
 

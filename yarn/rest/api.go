@@ -160,6 +160,7 @@ type Reply struct {
 	Serve http.HandlerFunc
 	// Versioned gives the answer to a GET an ETag of its bytes: a client that has it already (If-None-Match) gets a 304 without them.
 	Versioned bool
+	tag       string // of the bytes, if they have one already
 
 	ready func() // called before the answer is sent; may be nil
 }
@@ -185,6 +186,9 @@ type Endpoint struct {
 	// Large says that the answer may be long: only maxLarge of these are built at a time, as building takes more memory than the
 	// bytes of the answer, which SetMemory bounds.
 	Large bool
+	// Shared says that the answer to a GET depends on nothing but the caller, the URL and the format. Clients that take one of a second ago
+	// (Cache-Control: max-age=1) get the same for a moment.
+	Shared bool
 	// Changes says that a GET changes something: pages of other origins may not have it sent (MayChange).
 	Changes bool
 }
@@ -202,9 +206,12 @@ type API struct {
 	// Failed turns an error of a handler that is no *Error into a reply. If it is nil or returns false, the reply is a
 	// 500.
 	Failed func(c *Call, err error) (r Reply, ok bool)
+	// Caller tells who makes a request, by a comparable value: answers are shared by requests of one caller. If it is nil, none is.
+	Caller func(*http.Request) any
 	Log    *logrus.Entry
 
 	bodies, answers *budget
+	shared          *shared
 	// slots bound how many answers with documents are under way at once, because each takes memory until it is written.
 	slots chan struct{}
 	// large bound how many large answers are built at once.
@@ -226,6 +233,7 @@ func NewAPI(log *logrus.Entry) *API {
 	a := &API{
 		MaxBody: 16 << 20, Log: log, router: mux.NewRouter().UseEncodedPath().SkipClean(true),
 		slots: make(chan struct{}, maxDocuments), large: make(chan struct{}, maxLarge), methods: map[string]Methods{},
+		shared: newShared(),
 	}
 	a.SetMemory(DefaultMemory)
 	a.router.NotFoundHandler = http.HandlerFunc(NoSuchPage)
@@ -332,14 +340,16 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	}
 }
 
-// show answers a request that changes nothing. It waits for a slot, and answers nothing if the client leaves first.
-func (a *API) show(w http.ResponseWriter, c *Call, e *Endpoint) {
+// showOwn answers a request that changes nothing. It waits for a slot, and answers nothing if the client leaves first. made may change the reply before it is
+// written.
+func (a *API) showOwn(w http.ResponseWriter, c *Call, e *Endpoint, made func(*Reply)) {
 	leave, ok := a.enter(c, e.Large)
 	if !ok {
 		return
 	}
 	defer leave()
 	reply := a.call(c, e.Handle)
+	made(&reply)
 	reply.ready = leave
 	a.write(w, c, reply)
 }
@@ -471,7 +481,7 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 		body = Body{[]byte(r.Text)}
 	}
 	ready()
-	if r.Versioned && r.Status == http.StatusOK && unchanged(w, c.Request, body) {
+	if r.Versioned && r.Status == http.StatusOK && unchanged(w, c.Request, r.version(body)) {
 		return
 	}
 	control := http.NewResponseController(w)

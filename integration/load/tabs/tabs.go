@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	stream = "/ws/v1/heddle/events?kind=node,queues,leadership"
+	stream = "/ws/v1/heddle/events?newest=true&kind=node,queues,leadership"
 	// between is the time between two refreshes of a page that follows the stream; after an event it refreshes within once or twice after.
 	between, after = 10 * time.Second, 500 * time.Millisecond
 	// history is asked for less often.
@@ -106,6 +106,7 @@ func (t *Tabs) request(ctx context.Context, path, accept string) (*http.Request,
 	if err == nil {
 		r.Header.Set("Accept", accept)
 		r.Header.Set("Accept-Encoding", "gzip")
+		r.Header.Set("Cache-Control", "max-age=1") // as pages do
 	}
 	return r, err
 }

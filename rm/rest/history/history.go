@@ -28,7 +28,7 @@ type Ledger interface{ Read(f func(*ledger.State)) }
 // Route adds the paths below a path.
 func (s *Service) Route(api *yarnrest.API, base string) {
 	for path, h := range map[string]yarnrest.Handler{"/history": s.history, "/usage": s.usage} {
-		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Gives: table.Formats, Large: true}})
+		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Gives: table.Formats, Large: true, Shared: true}})
 	}
 }
 

@@ -42,11 +42,11 @@ type Lists struct {
 // Route adds the lists below a path.
 func (l *Lists) Route(api *yarnrest.API, base string) {
 	get := func(path string, h yarnrest.Handler) {
-		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Large: true, Gives: table.Formats}})
+		api.Handle(base+path, yarnrest.Methods{http.MethodGet: {Handle: h, Large: true, Shared: true, Gives: table.Formats}})
 	}
 	get("/apps", l.apps)
 	get("/nodes", l.nodes)
-	api.Handle(base+"/node-map", yarnrest.Methods{http.MethodGet: {Handle: l.nodeMap, Large: true}})
+	api.Handle(base+"/node-map", yarnrest.Methods{http.MethodGet: {Handle: l.nodeMap, Large: true, Shared: true}})
 	get("/containers", l.containers)
 	get("/waiting", l.waiting)
 	get("/users", l.users)

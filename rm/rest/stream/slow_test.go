@@ -74,6 +74,39 @@ func TestASlowReaderIsToldAndCutOff(t *testing.T) {
 	}
 }
 
+// A client that wants the newest event alone gets one for all that come within half a second, and isn't cut off if it misses others.
+func TestTheNewestOfEventsThatComeTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := feed.New()
+		f.Add(1, nil)
+		s := &Stream{Feed: f, Self: "rm1", Leader: func() string { return "rm1" }}
+		var out strings.Builder
+		see := func(e *feed.Event) bool { return e.What != "hidden" }
+		reader := follower{s: s, w: want{newest: true}, see: see, out: &out, flush: func() error { return nil }}
+		gone := make(chan struct{})
+		go reader.run(gone)
+		synctest.Wait()
+		const many = 30_000 // more than the feed remembers
+		for i := range uint64(many) {
+			f.Add(2+2*i, []feed.Event{{Kind: feed.Node, What: fmt.Sprint("nr ", i)}})
+			f.Add(3+2*i, []feed.Event{{Kind: feed.Application, What: "hidden"}})
+		}
+		time.Sleep(seldom)
+		synctest.Wait()
+		f.Add(3+2*many, []feed.Event{{Kind: feed.Node, What: "after"}})
+		time.Sleep(2 * seldom)
+		close(gone)
+		synctest.Wait()
+		text := out.String()
+		if got := strings.Count(text, "event: node"); got > 3+10_000/batch {
+			t.Errorf("it got %d events", got)
+		}
+		if !strings.Contains(text, fmt.Sprintf(`"what":"nr %d"`, many-1)) || !strings.Contains(text, `"what":"after"`) || strings.Contains(text, "hidden") || strings.Contains(text, "too slow") {
+			t.Errorf("it ends with %q", text[max(0, len(text)-600):])
+		}
+	})
+}
+
 // Events of many nodes that come at a time reach a client together.
 func TestEventsOfABurstComeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -22,6 +22,8 @@ const (
 	silence    = 15 * time.Second
 	// together is how long a client's events wait for further ones. A thousand nodes that come at a time would otherwise wake each client a thousand times.
 	together = 50 * time.Millisecond
+	// seldom is that time for clients that want the newest event alone.
+	seldom = 500 * time.Millisecond
 )
 
 // Stream sends events.
@@ -66,6 +68,8 @@ type want struct {
 	after feed.ID
 	begun bool // after was given
 	limit int  // of a list
+	// newest leaves out all but the newest of events that come within half a second: a page asks again for what it shows, whatever has happened.
+	newest bool
 }
 
 // Events of a list, unless the client says otherwise, and at most.
@@ -90,6 +94,13 @@ func parseWant(c *yarnrest.Call) (w want, err error) {
 		if w.limit, err = strconv.Atoi(n); err != nil || w.limit < 1 || w.limit > maxLimit {
 			return w, fmt.Errorf("limit is %.60q: it must be a number from 1 to %d", n, maxLimit)
 		}
+	}
+	switch text := q.Get("newest"); text {
+	case "", "false":
+	case "true":
+		w.newest = true
+	default:
+		return w, fmt.Errorf("newest is %.60q: it may be true or false", text)
 	}
 	last := c.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -212,31 +223,58 @@ func (f *follower) run(gone <-chan struct{}) {
 	if f.send("hello", at.String(), hello{f.s.Self, f.s.Leader()}, "retry: 2000\n") != nil {
 		return
 	}
+	var err error
 	for behind := false; ; {
 		p := f.s.Feed.After(at, batch)
 		if p.Missed && known {
 			text := "events after this number are forgotten here: read again what you show"
-			if behind {
+			cut := behind && !f.w.newest
+			if cut {
 				text = "this client is too slow: events were forgotten before it took them. Connect again"
 			}
-			if f.send("missed", "", missed{at.String(), text}, "") != nil || behind {
+			if f.send("missed", "", missed{at.String(), text}, "") != nil || cut {
 				return
 			}
 		}
-		for i := range p.Events {
-			e := &p.Events[i]
-			if at = e.ID; f.w.admits(e) && f.see(e) && f.send(string(e.Kind), e.ID.String(), eventOf(e), "") != nil {
-				return
-			}
+		if at, err = f.tell(at, p.Events); err != nil {
+			return
 		}
 		known, behind = true, len(p.Events) > 0
 		if len(p.Events) == batch {
 			continue
 		}
-		if f.flush() != nil || p.Closed || !f.wait(p.More, gone) || !rest(gone) {
+		if f.flush() != nil || p.Closed || !f.wait(p.More, gone) || !f.rest(gone) {
 			return
 		}
 	}
+}
+
+// tell sends those events that the client wants and may see. It returns the last one's number, which is at if there is none.
+func (f *follower) tell(at feed.ID, events []feed.Event) (feed.ID, error) {
+	if len(events) == 0 {
+		return at, nil
+	}
+	at = events[len(events)-1].ID
+	send := func(e *feed.Event) (bool, error) {
+		if !f.w.admits(e) || !f.see(e) {
+			return false, nil
+		}
+		return true, f.send(string(e.Kind), e.ID.String(), eventOf(e), "")
+	}
+	if f.w.newest {
+		for i := range slices.Backward(events) {
+			if sent, err := send(&events[i]); sent {
+				return at, err
+			}
+		}
+		return at, nil
+	}
+	for i := range events {
+		if _, err := send(&events[i]); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
 }
 
 // wait waits for more events, and shows meanwhile that the connection is alive. It is false if the client has left.
@@ -258,8 +296,12 @@ func (f *follower) wait(more, gone <-chan struct{}) bool {
 }
 
 // rest lets further events come. It is false if the client has left.
-func rest(gone <-chan struct{}) bool {
-	t := time.NewTimer(together)
+func (f *follower) rest(gone <-chan struct{}) bool {
+	while := together
+	if f.w.newest {
+		while = seldom
+	}
+	t := time.NewTimer(while)
 	defer t.Stop()
 	select {
 	case <-t.C:
