@@ -67,7 +67,11 @@ func patiently(call func() (client.Report, error), limit time.Duration, say func
 
 // Follow tells how the job gets on, and returns when it's over.
 func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, error) {
-	h := &http.Client{Timeout: statusPatience, Transport: &http.Transport{}}
+	transport, err := x.spec.Transport(http.DefaultMaxIdleConnsPerHost)
+	if err != nil {
+		return Result{}, err
+	}
+	h := &http.Client{Timeout: statusPatience, Transport: transport}
 	defer h.CloseIdleConnections()
 	signer := signed.NewSigner(x.spec.Key)
 	var p Progress

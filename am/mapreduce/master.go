@@ -65,7 +65,12 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
-	served, secured, err := proxyca.Served(l, os.Getenv)
+	own, err := s.TLS()
+	if err != nil {
+		l.Close()
+		return err
+	}
+	served, secured, err := proxyca.Served(l, os.Getenv, own)
 	if err != nil {
 		l.Close()
 		return err

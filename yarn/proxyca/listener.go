@@ -8,20 +8,32 @@ import (
 
 	"heddle/internal/bounded"
 	"heddle/internal/keystore"
+	"heddle/internal/sharedsecret"
 )
 
 // Served returns a listener of an ApplicationMaster's that takes TLS with the certificate that the ApplicationMaster was given, besides connections without, and
-// true; the listener itself and false if it was given none. getenv reads the container's environment.
-func Served(l net.Listener, getenv func(string) string) (net.Listener, bool, error) {
-	path := getenv("KEYSTORE_FILE_LOCATION")
-	if path == "" {
+// true; false if it was given none. getenv reads the container's environment. own, if it isn't nil, is the TLS of clients that name sharedsecret.Name.
+func Served(l net.Listener, getenv func(string) string, own *tls.Config) (net.Listener, bool, error) {
+	path, c := getenv("KEYSTORE_FILE_LOCATION"), &tls.Config{MinVersion: tls.VersionTLS12}
+	if path == "" && own == nil {
 		return l, false, nil
 	}
-	pair, err := certificateIn(path, getenv("KEYSTORE_PASSWORD"))
-	if err != nil {
-		return nil, false, fmt.Errorf("the ApplicationMaster's certificate: %w", err)
+	if path != "" {
+		pair, err := certificateIn(path, getenv("KEYSTORE_PASSWORD"))
+		if err != nil {
+			return nil, false, fmt.Errorf("the ApplicationMaster's certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
 	}
-	return &either{l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}}, true, nil
+	if own != nil {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if hello.ServerName == sharedsecret.Name {
+				return own, nil
+			}
+			return nil, nil
+		}
+	}
+	return &either{l, c}, path != "", nil
 }
 
 func certificateIn(path, password string) (pair tls.Certificate, err error) {

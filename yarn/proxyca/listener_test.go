@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/sharedsecret"
 	"heddle/yarn/token"
 )
 
@@ -31,7 +32,11 @@ func TestOnePortWithAndWithoutTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, secured, err := Served(raw, func(name string) string { return env[name] })
+	own, err := sharedsecret.TLS([]byte("secret"), "a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, secured, err := Served(raw, func(name string) string { return env[name] }, own)
 	if err != nil || !secured {
 		t.Fatalf("%v, %v", secured, err)
 	}
@@ -49,8 +54,11 @@ func TestOnePortWithAndWithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	for _, scheme := range []string{"http", "https", "http"} {
+	for _, scheme := range []string{"http", "https", "http", "own"} {
 		transport := &http.Transport{TLSClientConfig: a.Client(mine, "127.0.0.1"), DisableKeepAlives: true}
+		if scheme == "own" {
+			scheme, transport.DialContext = "http", sharedsecret.Dial(own)
+		}
 		resp, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get(scheme + "://" + raw.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -62,11 +70,11 @@ func TestOnePortWithAndWithoutTLS(t *testing.T) {
 		}
 	}
 	env["KEYSTORE_PASSWORD"] = "another"
-	if _, _, err := Served(raw, func(name string) string { return env[name] }); err == nil {
+	if _, _, err := Served(raw, func(name string) string { return env[name] }, nil); err == nil {
 		t.Error("a keystore is read with the wrong password")
 	}
 	delete(env, "KEYSTORE_FILE_LOCATION")
-	if same, secured, err := Served(raw, func(name string) string { return env[name] }); same != raw || secured || err != nil {
+	if same, secured, err := Served(raw, func(name string) string { return env[name] }, nil); same != raw || secured || err != nil {
 		t.Errorf("without a certificate: %v, %v", secured, err)
 	}
 }

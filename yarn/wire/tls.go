@@ -3,22 +3,20 @@ package wire
 import (
 	"container/list"
 	"context"
-	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"sync"
 	"time"
 
 	"heddle/internal/light"
+	"heddle/internal/sharedsecret"
 )
 
 // SecretBytes is the length of an application's secret.
@@ -44,38 +42,14 @@ func SecretOf(password []byte) []byte {
 }
 
 // ErrStranger is wrapped by the error of a peer that doesn't have the application's secret.
-var ErrStranger = errors.New("the other side doesn't have this application's secret")
+var ErrStranger = sharedsecret.ErrStranger
 
-// config makes both sides prove that they have the secret: their key is derived from it.
+// config makes both sides prove that they have the secret.
 func config(secret []byte) (*tls.Config, error) {
 	if len(secret) != SecretBytes {
 		return nil, fmt.Errorf("the application's secret has %d bytes instead of %d", len(secret), SecretBytes)
 	}
-	seed, err := hkdf.Key(sha256.New, secret, nil, "heddle executors", ed25519.SeedSize)
-	if err != nil {
-		return nil, err
-	}
-	key := ed25519.NewKeyFromSeed(seed)
-	public := key.Public().(ed25519.PublicKey)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}},
-		ClientAuth:             tls.RequireAnyClientCert,
-		InsecureSkipVerify:     true, // VerifyConnection does it: the holder of the key is the right peer
-		SessionTicketsDisabled: true,
-		VerifyConnection: func(s tls.ConnectionState) error {
-			if len(s.PeerCertificates) == 1 && public.Equal(s.PeerCertificates[0].PublicKey) {
-				return nil
-			}
-			return ErrStranger
-		},
-	}, nil
+	return sharedsecret.TLS(secret, "heddle executors")
 }
 
 // handshakes may take this long.

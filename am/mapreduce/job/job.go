@@ -3,10 +3,12 @@
 package job
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,9 +17,12 @@ import (
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/served"
 	"heddle/conf"
+	"heddle/conf/rpc"
 	"heddle/conf/ssl"
 	"heddle/internal/bounded"
+	"heddle/internal/sharedsecret"
 	"heddle/yarn/records"
+	"heddle/yarn/sasl"
 )
 
 // Job is what a user wants done.
@@ -111,6 +116,8 @@ type Spec struct {
 	// ServeTLS says that they speak HTTPS, and Authorities, in PEM, who signs their certificates, and those of a Key Management Server; nil: whom each machine trusts.
 	ServeTLS    bool
 	Authorities []byte
+	// Sealed has the job's processes encrypt what they tell each other, besides signing it: the user's configuration asks for privacy, or for an encrypted shuffle.
+	Sealed bool
 	// Shown are the certificates of the user's own ssl-client.xml with their keys, in PEM, where the services ask for them.
 	Shown []byte
 
@@ -214,10 +221,33 @@ func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	return s, r.err
 }
 
+// TLS returns the settings of connections between the job's processes; nil if they aren't encrypted.
+func (s *Spec) TLS() (*tls.Config, error) {
+	if !s.Sealed {
+		return nil, nil
+	}
+	return sharedsecret.TLS(s.Key, "heddle mr")
+}
+
+// Transport returns how the job's processes call each other, by URLs of http. idle connections to each stay open.
+func (s *Spec) Transport(idle int) (*http.Transport, error) {
+	t := &http.Transport{MaxIdleConnsPerHost: idle}
+	c, err := s.TLS()
+	if c != nil {
+		t.DialContext = sharedsecret.Dial(c)
+	}
+	return t, err
+}
+
 // serving reads whether nodes have a shuffle service by the user's configuration, and how reduces fetch from it.
 func (s *Spec) serving(c *conf.Config) error {
 	s.NodesServe = s.Job.Reduces > 0 && slices.Contains(c.Strings("yarn.nodemanager.aux-services"), served.Service)
 	s.ServeTLS = c.Bool("mapreduce.shuffle.ssl.enabled")
+	q, err := rpc.Protection(c)
+	if err != nil {
+		return err
+	}
+	s.Sealed = s.ServeTLS || q[0] == sasl.Privacy
 	trust, err := ssl.Client(c)
 	switch {
 	case err == nil:

@@ -91,7 +91,8 @@ type shuffle struct {
 	limit    int64 // bytes kept in memory
 	file     func(name string) string
 	signer   *signed.Signer
-	client   served.Client                                                    // of nodes' shuffle services, and of other workers
+	client   served.Client                                                    // of nodes' shuffle services
+	fellows  *http.Client                                                     // of other workers
 	outputs  func(ctx context.Context, from int) (job.OutputsResponse, error) // where outputs are
 	failed   func(ctx context.Context, f job.FetchFailure) (again bool, err error)
 	progress func(done, of int)
@@ -347,7 +348,7 @@ func (s *shuffle) fetchFromWorker(ctx context.Context, from job.MapOutput) error
 		return err
 	}
 	s.signer.Sign(r, nil)
-	a, err := s.client.HTTP.Do(r)
+	a, err := s.fellows.Do(r)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func testShuffle(t *testing.T, maps int, limit int64, tell func(ctx context.Cont
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	return &shuffle{
-		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, signer: signed.NewSigner([]byte("key")), client: served.Client{HTTP: client}, outputs: tell,
+		reduce: 1, maps: maps, copies: 3, factor: 2, limit: limit, signer: signed.NewSigner([]byte("key")), client: served.Client{HTTP: client}, fellows: client, outputs: tell,
 		file:     func(name string) string { return filepath.Join(dir, name) },
 		progress: func(int, int) {}, spec: &job.Spec{Maps: maps}, counters: job.Counters{},
 		failed: func(context.Context, job.FetchFailure) (bool, error) {

@@ -4,6 +4,7 @@ package worker
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -112,11 +113,15 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	memory := min(w.spec.MapSize.MemoryMB, w.spec.ReduceSize.MemoryMB) << 20
 	w.memory = max(memory/5, 8<<20)
 	debug.SetMemoryLimit(max(memory*6/10, 64<<20))
-	w.master = &signed.Caller{Base: master, Signer: signed.NewSigner(w.spec.Key), HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	transport, err := w.spec.Transport(4)
+	if err != nil {
+		return nil, err
+	}
+	w.master = &signed.Caller{Base: master, Signer: signed.NewSigner(w.spec.Key), HTTP: &http.Client{Transport: transport}}
 	return w, nil
 }
 
-// fetcher returns a client of nodes' shuffle services, and of other workers.
+// fetcher returns a client of nodes' shuffle services.
 func (w *worker) fetcher(idle int) served.Client {
 	t := &http.Transport{MaxIdleConnsPerHost: idle}
 	if w.spec.ServeTLS {
@@ -129,6 +134,14 @@ func (w *worker) run(ctx context.Context) error {
 	l, err := net.Listen("tcp", ":0")
 	if err != nil {
 		return err
+	}
+	own, err := w.spec.TLS()
+	if err != nil {
+		l.Close()
+		return err
+	}
+	if own != nil {
+		l = tls.NewListener(l, own)
 	}
 	w.url = "http://" + net.JoinHostPort(w.host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 	server := port.New(signed.NewGuard(w.spec.Key).Protect(&w.outputs), port.MaxHeader, nil)
@@ -241,9 +254,14 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 		return t.runMap(ctx)
 	}
 	w.sorting = lines.Memory{} // the shuffle needs it
+	fellows, err := w.spec.Transport(w.spec.Copies)
+	if err != nil {
+		return output, "", err
+	}
+	defer fellows.CloseIdleConnections()
 	s := &shuffle{
 		reduce: t.ID.Index, by: w.attempt, secret: served.Secret(w.spec.Key), spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
-		client: w.fetcher(w.spec.Copies),
+		client: w.fetcher(w.spec.Copies), fellows: &http.Client{Transport: fellows},
 		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
 			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)
 			return resp, err
