@@ -92,7 +92,7 @@ func (s *Service) refreshQueues(ctx context.Context, _ *pb.RefreshQueuesRequest)
 	var wrong *queueconf.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, ipc.NewException(ipc.YarnException, "Failed to re-init queues : %v", wrong)
+		return nil, ipc.NewException(ipc.YarnException, "java.io.IOException: Failed to re-init queues : %v", wrong)
 	case err != nil:
 		return nil, s.exception(err)
 	}

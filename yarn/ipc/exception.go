@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"heddle/yarn/pb"
@@ -140,6 +142,7 @@ func failureOf(err error) *failure {
 		if f.class = e.Class; f.class == "" {
 			f.class = YarnException
 		}
+		f.text = withCause(f.class, f.text)
 		return f
 	}
 	if p := parseError(""); errors.As(err, &p) {
@@ -156,6 +159,18 @@ func failureOf(err error) *failure {
 		f.class = IOException
 	}
 	return f
+}
+
+// wrapped is the text of a Java exception within another one: its class and its message.
+var wrapped = regexp.MustCompile(`^([a-z]\w*\.)+[A-Z][\w$]*: `)
+
+// withCause adds the cause of a YarnException that wraps another exception, as RPCUtil.getRemoteException does: clients of Hadoop print it, and logs are searched for it.
+// The lines of Java's stack between them are left out.
+func withCause(class, text string) string {
+	if class != YarnException || !wrapped.MatchString(text) || strings.Contains(text, "\nCaused by: ") {
+		return text
+	}
+	return text + "\nCaused by: " + text + "\n"
 }
 
 // fatalHeader returns the failure for an invalid packet. The connection ends.

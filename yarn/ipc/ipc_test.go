@@ -171,6 +171,39 @@ func TestErrorsReachTheCaller(t *testing.T) {
 	}
 }
 
+// An exception that wraps another one has its cause as a stock ResourceManager's recorded answers have, without the lines of the stack.
+func TestCausesOfRecordedRefusals(t *testing.T) {
+	n := 0
+	for _, r := range loadRecordings(t, "causes") {
+		for _, p := range r.packets {
+			parts, ok := split(p.raw)
+			var h pb.RpcResponseHeader
+			if p.client || !ok || proto.Unmarshal(parts[0], &h) != nil || h.GetExceptionClassName() != ipc.YarnException {
+				continue
+			}
+			n++
+			var want strings.Builder
+			for line := range strings.Lines(h.GetErrorMsg()) {
+				if !strings.HasPrefix(line, "\t") {
+					want.WriteString(line)
+				}
+			}
+			_, addr := serve(t, ipc.ServerConfig{}, func(s *ipc.Server) {
+				protocol.GetQueueInfo.Serve(s, func(context.Context, *pb.GetQueueInfoRequest) (*pb.GetQueueInfoResponse, error) {
+					return nil, ipc.NewException(ipc.YarnException, "%s", firstLine(h.GetErrorMsg()))
+				})
+			})
+			_, err := protocol.GetQueueInfo.Call(testContext(t), newClient(t, ipc.ClientConfig{}).Endpoint(addr, protocol.ApplicationClient, ipc.Identity{User: "u"}), ask("q"))
+			if r := (*ipc.RemoteError)(nil); !errors.As(err, &r) || r.Text != want.String() || !strings.Contains(r.Text, "\nCaused by: ") {
+				t.Errorf("%v, want %q", err, &want)
+			}
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d refusals", n)
+	}
+}
+
 func TestPanicIsAnsweredAndLogged(t *testing.T) {
 	log, hook := test.NewNullLogger()
 	_, addr := serve(t, ipc.ServerConfig{Log: logrus.NewEntry(log)}, func(s *ipc.Server) {
