@@ -10,7 +10,7 @@
 //	forged cookies                            yarn/rest/auth TestSignature, TestFilter
 //	doAs and proxies without the right        yarn/ipc TestKerberosProxies, yarn/rest/auth TestFilter, rm/rest
 //	a node without the account of nodes       TestHeddleWithKerberos
-//	thousands of strangers at once            yarn/ipc TestManyAnonymousHandshakes
+//	thousands of strangers at once            yarn/ipc TestTenThousandAnonymousHandshakes
 //	all attacks of the attack suite           integration/attacks TestHostilesGetNothingWithKerberos
 //	clocks that differ                        yarn/kerberos TestRefusedRequests, yarn/kerberos/login TestAKDCOfAnotherTime
 //	a KDC that doesn't let a daemon in        yarn/kerberos/login TestLoginsAtAKDC, TestShortTickets

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 
 	"heddle/internal/await"
 	"heddle/yarn/ipc"
@@ -102,4 +104,83 @@ func TestKerberosTokensOfEnormousSize(t *testing.T) {
 	if got := s.Activity(); got.Requests != 0 {
 		t.Errorf("%d bytes are still held", got.Requests)
 	}
+}
+
+// Ten thousand strangers: 6,000 send nonsense, or tickets of another service, and are sent away; 4,000, as many as one address may have, ask for the server's mechanisms and then
+// wait. Each of these costs little memory, each of those little of a processor, an honest caller is served beside them, and nothing is held once they are gone.
+func TestTenThousandAnonymousHandshakes(t *testing.T) {
+	const waiting, refused = 4000, 6000
+	a, tickets := kerberosWorld(t, "alice")
+	calls := make(chan ipc.Call, 8)
+	s, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthTokenOrKerberos, Secrets: nmSecrets{key: newKey(t)}, Kerberos: a}, whoAmI(calls))
+	honest := func() {
+		t.Helper()
+		c := ipc.NewClient(ipc.ClientConfig{})
+		defer c.Close()
+		if err := statuses(t, c, addr, ipc.Identity{User: "alice@EXAMPLE.COM", Kerberos: tickets}); err != nil {
+			t.Error(err)
+		}
+		<-calls
+	}
+	honest()
+	before, conns := inUse(), make([]*rawConn, waiting)
+	for i := range conns {
+		conns[i] = dialRaw(t, addr)
+		conns[i].send(preamble(0xdf), saslPacket(t, saslMessage(pb.RpcSasl_NEGOTIATE, nil)))
+	}
+	for _, c := range conns {
+		if len(c.packet()) < 100 {
+			t.Fatal("no offer")
+		}
+	}
+	each := (inUse() - before) / waiting
+	begun := processorTime(t)
+	n := 0
+	for _, r := range loadRecordings(t, "kerberos") {
+		if r.name != "garbage-token" && r.name != "ticket-of-another-service" {
+			continue
+		}
+		for range refused / 2 {
+			n++
+			c := dialRaw(t, addr)
+			for _, p := range r.packets {
+				if p.client {
+					c.send(p.raw)
+				}
+			}
+			c.ended()
+			_ = c.Close()
+		}
+	}
+	cost := (processorTime(t) - begun) / refused
+	honest()
+	t.Logf("%d bytes for one that waits, %v of a processor for one that is refused, both ends together", each, cost)
+	if n != refused || each > 32<<10 || cost > 5*time.Millisecond {
+		t.Errorf("%d refused, %d bytes for one that waits, %v of a processor for one that is refused", n, each, cost)
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	await.Until(t, "no connection", func() bool { return s.Connections() == 0 })
+	if left := inUse() - before; left > each*waiting/2 { // the test and Go's runtime keep some of it
+		t.Errorf("%d bytes are still held", left)
+	}
+}
+
+// inUse returns how many bytes this process has on its heap and on stacks.
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// processorTime returns that of this process.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
