@@ -68,7 +68,7 @@ func sharedGroup(c *conf.Config, rules runas.Rules, machine groups) (int, error)
 	}
 	gid, err := machine.Group(name)
 	if err != nil {
-		return 0, fmt.Errorf("%s%s is %q: Can't get group information for it: %w", key, from, name, err)
+		return 0, &conf.StartedBy{Err: fmt.Errorf("%s%s is %q: Can't get group information for it: %w", key, from, name, err)} // the machines of the cluster may have it
 	}
 	return gid, nil
 }

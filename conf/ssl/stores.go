@@ -36,6 +36,9 @@ func (f *file) store(which, password, keyPassword string) (*keystore.Store, erro
 	if errors.Is(err, keystore.ErrPassword) {
 		err = fmt.Errorf("%w (%s%s.password, %[2]s%[3]s.keypassword)", err, f.prefix, which)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &conf.StartedBy{Err: err} // the machines of the cluster may have it, as with keytabs
+	}
 	return nil, conf.ErrorAt(f.c, key, fmt.Errorf("%s: %w", key, readable(err)))
 }
 
