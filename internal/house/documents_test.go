@@ -117,3 +117,60 @@ func TestDecisionsHaveTheirParts(t *testing.T) {
 		}
 	}
 }
+
+// othersErrors are texts of errors, and parts of them, that Go's libraries and the kernel have.
+var othersErrors = []string{"tls: failed to verify", "certificate is valid", "Client sent an", "no such file"}
+
+// quoted are the texts of errors in a cell of a table.
+var quoted = regexp.MustCompile("\"([^\"]+)\"|`([^`]+)`")
+
+// The errors that docs/secure.md explains are those that the code says: three words in a row of each stand in it.
+func TestErrorsInDocumentsAreSaid(t *testing.T) {
+	var code strings.Builder
+	_, files := documents(t)
+	for _, f := range files {
+		if strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, "_test.go") {
+			code.WriteString(text(t, f[1:]))
+		}
+	}
+	all := strings.Join(append(strings.Fields(code.String()), othersErrors...), " ")
+	checked, errors := 0, false
+	for line := range strings.Lines(text(t, "docs/secure.md")) {
+		cell, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		switch {
+		case !strings.HasPrefix(line, "| ") || !row:
+			errors = errors && strings.HasPrefix(line, "|--")
+			continue
+		case cell == "error" || cell == "message" || cell == "answer":
+			errors = true
+			continue
+		case !errors:
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+			checked++
+			if !said(all, m[1]+m[2]) {
+				t.Errorf("docs/secure.md explains %q, which nothing says", m[1]+m[2])
+			}
+		}
+	}
+	if checked < 25 {
+		t.Errorf("only %d errors were found", checked)
+	}
+}
+
+// said reports whether three words of a text, or all if it has fewer, stand in a row in another one.
+func said(in, text string) bool {
+	for part := range strings.SplitSeq(text, "…") {
+		words := strings.Fields(part)
+		for i := 0; i+3 <= len(words); i++ {
+			if strings.Contains(in, strings.Join(words[i:i+3], " ")) {
+				return true
+			}
+		}
+		if n := len(words); n > 0 && n < 3 && len(part) > 8 && strings.Contains(in, strings.Join(words, " ")) {
+			return true
+		}
+	}
+	return false
+}
