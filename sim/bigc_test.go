@@ -11,6 +11,7 @@ import (
 	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -66,7 +67,7 @@ func bigC(t *testing.T, means suspension.Means, tries int) outcome {
 	for _, q := range tree.Queues() {
 		q.NoPreemption, q.Means = false, means
 	}
-	d := drive.New(scheduler.Config{Tree: tree, Minimum: records.NewResource(1024, 1), Heartbeat: time.Second})
+	d := eventlog.Unrecorded(scheduler.Config{Tree: tree, Minimum: records.NewResource(1024, 1), Heartbeat: time.Second})
 	c, err := sim.NewCluster(d, sim.Nodes{
 		Count: 26, Capacity: records.NewResource(128<<10, 32), Ability: drive.Ability{Suspend: true, Shrink: true, Reclaim: true},
 	}, bursts(1))

@@ -7,6 +7,7 @@ import (
 	"heddle/internal/prefetch"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -25,32 +26,10 @@ type Nodes struct {
 	Attributes []Attribute
 }
 
-// Driver decides for a Cluster. It is a drive.Driver, or one that records its events.
-type Driver interface {
-	AddNode(scheduler.NodeSpec) scheduler.NodeHandle
-	SetExclusive(label string, exclusive bool)
-	SetAttributes(host string, to map[string]string)
-	SetAbility(scheduler.NodeHandle, drive.Ability)
-	SetProgress(a scheduler.AppHandle, part float64)
-	AddApp(drive.AppSpec) scheduler.AppHandle
-	RemoveApp(scheduler.AppHandle)
-	UpdateAsks(scheduler.AppHandle, []scheduler.Ask)
-	Identify(attempt int32, first int64, am bool, containers ...scheduler.ContainerHandle)
-	Free(scheduler.ContainerHandle)
-	Step(now int64) []drive.Decision
-	NextWake() int64
-	NextRound() int64
-}
-
-// namer is a Driver that records jobs' names.
-type namer interface {
-	Name(scheduler.AppHandle, string)
-}
-
 // Cluster simulates the life of jobs on nodes.
 type Cluster struct {
 	engine *Engine
-	sched  Driver
+	sched  *eventlog.Driver
 	jobs   []Job
 	total  records.Resource
 
@@ -61,6 +40,7 @@ type Cluster struct {
 	lacks   []lack  // of those of which something was taken, by handle
 	granted int64   // number of containers so far
 	asks    []scheduler.Ask
+	named   [1]scheduler.ContainerHandle // for its memory
 	killed  []scheduler.ContainerHandle
 	still   int // tasks that are suspended
 	wakes   Wakes
@@ -72,7 +52,6 @@ type Cluster struct {
 
 	paging Paging
 	nodes  []node                      // by handle
-	driver *drive.Driver               // sched, if it records nothing
 	coming []scheduler.ContainerHandle // containers that end next
 
 	// Watch, if it is set, is told of each change of what the containers of a job hold on their nodes.
@@ -122,7 +101,7 @@ const amRequest = -1
 // NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if
 // the queues' settings say so. A task whose container is killed begins again, on any node. One that is suspended or shrunk continues
 // later, or more slowly. Jobs don't give containers back before they are preempted. ApplicationMasters are never preempted.
-func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
+func NewCluster(s *eventlog.Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs)), paging: nodes.Paging}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
 		return nil, fmt.Errorf("the jobs are not in the order of their submission")
@@ -132,7 +111,7 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 		return nil, err
 	}
 	for _, l := range nodes.Labels {
-		s.SetExclusive(l.Name, l.Exclusive)
+		s.Apply(&eventlog.Event{Op: eventlog.SetExclusive, Label: l.Name, Open: l.Exclusive})
 	}
 	for i := range nodes.Count {
 		spec := scheduler.NodeSpec{Host: fmt.Sprintf("node%d", i+1), Rack: "/default-rack", Capability: nodes.Capacity}
@@ -144,15 +123,17 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 		}
 		spec.Label = labels[i]
 		if attributes := nodes.attributes(i); len(attributes) > 0 {
-			s.SetAttributes(spec.Host, attributes)
+			s.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: spec.Host, Attributes: attributes})
 		}
-		n := s.AddNode(spec)
+		added := eventlog.Added(spec)
+		s.Apply(&added)
+		n := added.Node
 		for len(c.nodes) <= int(n) {
 			c.nodes = append(c.nodes, node{})
 		}
 		c.nodes[n].free = nodes.Capacity.MemoryMB() << 20
 		if nodes.Ability != (drive.Ability{}) {
-			s.SetAbility(n, nodes.Ability)
+			s.Apply(&eventlog.Event{Op: eventlog.SetAbility, Node: n, Ability: &nodes.Ability})
 		}
 		c.total = c.total.Add(nodes.Capacity)
 	}
@@ -162,7 +143,6 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 		}
 	}
 	c.metrics = newMetrics(jobs)
-	c.driver, _ = s.(*drive.Driver)
 	c.engine.coming = c.fetch
 	return c, nil
 }
@@ -178,9 +158,7 @@ func (c *Cluster) fetch(soon []event) {
 			c.coming = append(c.coming, h)
 		}
 	}
-	if c.driver != nil {
-		drive.Fetch(c.driver, c.coming)
-	}
+	eventlog.Fetch(c.sched, c.coming)
 }
 
 // check refuses jobs that could never end.
@@ -259,24 +237,24 @@ func (c arrival) Handle(job int64) {
 		c.engine.At(c.jobs[next].Submit, c, next)
 	}
 	j, s := &c.jobs[job], &c.states[job]
-	s.app = c.sched.AddApp(drive.AppSpec{
+	submitted := eventlog.Submitted(drive.AppSpec{
 		AppSpec: scheduler.AppSpec{Priority: j.Priority, Seq: job + 1, Queue: j.Queue, User: j.User, AM: j.AM, Label: j.Label},
 		ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(job) + 1}, SpareMaster: true,
 	})
+	c.sched.Apply(&submitted)
+	s.app = submitted.App
 	for len(c.apps) <= int(s.app) {
 		c.apps = append(c.apps, 0)
 	}
 	c.apps[s.app] = int32(job)
-	if names, ok := c.sched.(namer); ok {
-		names.Name(s.app, j.Name)
-	}
+	c.sched.Apply(&eventlog.Event{Op: eventlog.Name, App: s.app, Name: j.Name})
 	if j.AM.IsZero() {
 		s.stage = -1
 		c.nextStage(int32(job))
 		return
 	}
 	c.ask(j, amRequest, 0, j.AM, 1)
-	c.sched.UpdateAsks(s.app, c.asks)
+	c.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: s.app, Asks: c.asks})
 }
 
 // masterReady lets an ApplicationMaster begin to ask.
@@ -307,13 +285,13 @@ func (c *Cluster) nextStage(job int32) {
 		if c.asks[0].Placement = st.Placement; st.Placement == nil {
 			c.prefer(st)
 		}
-		c.sched.UpdateAsks(s.app, c.asks)
+		c.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: s.app, Asks: c.asks})
 		return
 	}
 	if !j.AM.IsZero() {
 		c.release(s.am, j.AM)
 	}
-	c.sched.RemoveApp(s.app)
+	c.sched.Apply(&eventlog.Event{Op: eventlog.RemoveApp, App: s.app})
 	c.metrics.ended(job, c.engine.Now())
 }
 
@@ -353,7 +331,8 @@ func (c *Cluster) start(d *drive.Decision) {
 	*l = life{turn: l.turn + 1, begun: now, rate: 1, node: d.Node}
 	c.takes(d.Container, d.Resource)
 	master := d.AllocationRequestID == amRequest
-	c.sched.Identify(1, c.granted, master, d.Container)
+	c.named[0] = d.Container
+	c.sched.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: c.granted, AM: master, Containers: c.named[:]})
 	if master {
 		s.am = d.Container
 		c.engine.At(now+j.AMStart, masterReady{c}, int64(job))
@@ -424,7 +403,7 @@ func (c completion) Handle(container int64) {
 	c.release(h, c.jobs[job].Stages[s.stage].Resource)
 	if j := &c.jobs[job]; j.Work > 0 {
 		s.done += j.Stages[s.stage].Tasks[l.task].Duration
-		c.sched.SetProgress(s.app, float64(s.done)/float64(j.Work))
+		c.sched.Apply(&eventlog.Event{Op: eventlog.SetProgress, App: s.app, Part: float64(s.done) / float64(j.Work)})
 	}
 	if s.ended++; int(s.ended) == len(c.jobs[job].Stages[s.stage].Tasks) {
 		c.nextStage(job)
@@ -442,7 +421,7 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	c.release(h, st.Resource)
 	c.ask(&c.jobs[job], int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
 	c.asks[0].Placement = st.Placement
-	c.sched.UpdateAsks(s.app, c.asks)
+	c.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: s.app, Asks: c.asks})
 }
 
 // takes enters that a container takes so much more of its node.
@@ -467,5 +446,5 @@ func (c *Cluster) release(h scheduler.ContainerHandle, r records.Resource) {
 		l.rate = 1
 		c.still--
 	}
-	c.sched.Free(h)
+	c.sched.Apply(&eventlog.Event{Op: eventlog.Free, Container: h})
 }

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -52,7 +53,7 @@ func TestSuspension(t *testing.T) {
 		tree.Settings.Suspension.Tries = x.tries
 		a, _ := tree.Find("root.a")
 		a.Means = x.means
-		d := drive.New(scheduler.Config{Tree: tree, Minimum: slot, Heartbeat: time.Second})
+		d := eventlog.Unrecorded(scheduler.Config{Tree: tree, Minimum: slot, Heartbeat: time.Second})
 		c, err := sim.NewCluster(d, sim.Nodes{Count: 2, Capacity: records.NewResource(2*1024+128, 2), Ability: x.able}, rivals())
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +73,7 @@ func TestSuspension(t *testing.T) {
 
 func preempted(t *testing.T, tree *queue.Tree) *sim.Report {
 	t.Helper()
-	c, err := sim.NewCluster(drive.New(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 2, Capacity: slot.Times(2)}, rivals())
+	c, err := sim.NewCluster(eventlog.Unrecorded(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 2, Capacity: slot.Times(2)}, rivals())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
-	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/policy/eunomia"
 	"heddle/rm/scheduler/policy/hopper"
 	"heddle/sim"
@@ -26,7 +26,7 @@ var slot = records.NewResource(1024, 1)
 
 func run(t testing.TB, nodes sim.Nodes, jobs []sim.Job) *sim.Report {
 	t.Helper()
-	c, err := sim.NewCluster(drive.New(scheduler.Config{Minimum: slot}), nodes, jobs)
+	c, err := sim.NewCluster(eventlog.Unrecorded(scheduler.Config{Minimum: slot}), nodes, jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 	for name, jobs := range map[string][]sim.Job{
 		"too large": {big}, "out of order": {job("late", second, second), job("early", 0, second)},
 	} {
-		if _, err := sim.NewCluster(drive.New(scheduler.Config{Minimum: slot}), sim.Nodes{Count: 1, Capacity: slot}, jobs); err == nil {
+		if _, err := sim.NewCluster(eventlog.Unrecorded(scheduler.Config{Minimum: slot}), sim.Nodes{Count: 1, Capacity: slot}, jobs); err == nil {
 			t.Errorf("jobs that are %s are simulated", name)
 		}
 	}
@@ -149,7 +149,7 @@ func TestWorkConserving(t *testing.T) {
 			}
 			jobs = append(jobs, job("j", at, durations...))
 		}
-		c, err := sim.NewCluster(drive.New(scheduler.Config{Minimum: slot}), sim.Nodes{Count: nodes, Capacity: slot}, jobs)
+		c, err := sim.NewCluster(eventlog.Unrecorded(scheduler.Config{Minimum: slot}), sim.Nodes{Count: nodes, Capacity: slot}, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func BenchmarkTasksByPolicy(b *testing.B) {
 			}
 			used := processorTime(b)
 			for b.Loop() {
-				c, err := sim.NewCluster(drive.New(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 10_000, Capacity: slot}, jobs)
+				c, err := sim.NewCluster(eventlog.Unrecorded(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 10_000, Capacity: slot}, jobs)
 				if err != nil {
 					b.Fatal(err)
 				}

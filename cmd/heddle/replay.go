@@ -60,8 +60,8 @@ func (o *replay) run(out io.Writer, file string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if o.print && e.Record != nil {
-			if err := print.Encode(e.Record); err != nil {
+		if o.print && e.Event != nil {
+			if err := print.Encode(e.Event); err != nil {
 				return err
 			}
 		}

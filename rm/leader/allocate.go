@@ -22,6 +22,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -206,7 +207,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	ms.containers.release(app, call.Releases)
 	reply.Unresized = append(reply.Unresized, ms.sizes.Apply(app, call.Updates)...)
 	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
-		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
+		ms.sched.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: soft.handle, Add: call.BlacklistAdd, Remove: call.BlacklistRemove})
 	}
 	ms.reject(soft, reply)
 	if asks, err = ms.chances.Serve(app, asks, call.BlacklistAdd, call.BlacklistRemove); err != nil {
@@ -214,21 +215,24 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		division.Mark(asks, soft.longTasks)
-		ms.sched.UpdateAsks(soft.handle, asks)
+		ms.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: asks})
 		soft.asked.Update(asks, ms.Date().UnixMilli())
 		ms.inputs.Asked(id.App, call.Asks)
 	}
 	if call.Stages != nil {
 		ms.outputs.Told(id.App, soft.handle, call.Stages.Outputs)
 		soft.told.Report = &call.Stages.Containers
-		ms.sched.NoteTasks(soft.handle, call.Stages.Tasks.Sane())
+		tasks := eventlog.Tasks(call.Stages.Tasks.Sane())
+		ms.sched.Apply(&eventlog.Event{Op: eventlog.NoteTasks, App: soft.handle, Tasks: &tasks})
 	}
 	if call.WantsHints {
 		ms.meters.Want(app.Queue, ms.Now().Sub(ms.began))
 	}
 	reply.Hints = soft.told.Hints
 	reply.Hints.Copies, reply.Hints.Divides = ms.sched.CopiesOf(soft.handle)
-	reply.Unswapped = append(reply.Unswapped, ms.swaps.Carry(app, call.Swaps, ms.containers.schedule)...)
+	asked, refused := ms.swaps.Enter(app, call.Swaps)
+	ms.containers.schedule()
+	reply.Unswapped = append(append(reply.Unswapped, refused...), ms.swaps.Undecided(app, asked)...)
 	ms.showProgress(soft, call.Progress)
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
 	reply.Preemption = ms.preempting.message(soft, id)
@@ -245,7 +249,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 func (ms *masters) reject(soft *appSoft, reply *AllocateReply) {
 	rejected, withdrawn := soft.wishes.Rejected(ms.Settings.Constraints, ms.sched.Outstanding(soft.handle))
 	if len(rejected) > 0 {
-		ms.sched.UpdateAsks(soft.handle, withdrawn)
+		ms.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: withdrawn})
 		soft.asked.Update(withdrawn, ms.Date().UnixMilli())
 		reply.Rejected = append(reply.Rejected, rejected...)
 	}
@@ -281,7 +285,7 @@ func (ms *masters) showProgress(soft *appSoft, part float32) {
 		return
 	}
 	soft.progress = part
-	ms.sched.SetProgress(soft.handle, float64(part))
+	ms.sched.Apply(&eventlog.Event{Op: eventlog.SetProgress, App: soft.handle, Part: float64(part)})
 }
 
 // acknowledge forgets the ended containers in replies that the ApplicationMaster has received, now that it has called again.

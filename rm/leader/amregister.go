@@ -8,6 +8,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -86,7 +87,7 @@ func (ms *masters) Finish(id records.AttemptID, final pb.FinalApplicationStatus,
 			Attempt: ledger.AttemptRef(id), FinalStatus: int32(final), Diagnostics: diagnostics,
 			TrackingUrl: trackingURL,
 		}})
-		ms.sched.ClearAsks(ms.apps[app.ID].handle)
+		ms.sched.Apply(&eventlog.Event{Op: eventlog.ClearAsks, App: ms.apps[app.ID].handle})
 		if app.Context.GetUnmanagedAm() {
 			ms.attempts.finish(app, attempt, records.ExitSuccess)
 		}

@@ -20,6 +20,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -64,15 +65,19 @@ const NeverSuspend = "never-suspend"
 
 func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	as.seq++
+	submitted := eventlog.Submitted(drive.AppSpec{
+		AppSpec: scheduler.AppSpec{
+			Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(),
+			AM: request.MasterSize(asks), Label: request.MasterLabel(asks),
+		},
+		ID: app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),
+	})
+	as.sched.Apply(&submitted)
 	a := &appSoft{
-		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{}, box: session.NewMasterBox(&as.nodeNews),
-		handle: as.sched.AddApp(drive.AppSpec{
-			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks), Label: request.MasterLabel(asks)},
-			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),
-		}),
+		id: app.ID, handle: submitted.App, amAsks: asks, nodes: map[records.NodeID]bool{}, box: session.NewMasterBox(&as.nodeNews),
 	}
 	if as.Settings.Constraints.On() {
-		as.sched.NameApp(a.handle, app.ID.String(), app.Context.GetApplicationTags())
+		as.sched.Apply(&eventlog.Event{Op: eventlog.NameApp, App: a.handle, Name: app.ID.String(), Add: app.Context.GetApplicationTags()})
 	}
 	var err error
 	if a.longTasks, err = as.Settings.Division.Long(app.Context, app.Queue); err != nil {
@@ -118,7 +123,7 @@ func (as *applications) endApp(
 	soft := as.apps[app.ID]
 	if soft != nil {
 		as.containers.releaseAll(app)
-		as.sched.RemoveApp(soft.handle)
+		as.sched.Apply(&eventlog.Event{Op: eventlog.RemoveApp, App: soft.handle})
 		delete(as.byHandle, soft.handle)
 		delete(as.apps, app.ID)
 	}
@@ -176,7 +181,7 @@ func (as *applications) UpdatePriority(id records.ApplicationID, user string, pr
 		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Priority: proto.Int32(priority),
 		}})
-		as.sched.SetPriority(as.apps[id].handle, app.Priority)
+		as.sched.Apply(&eventlog.Event{Op: eventlog.SetPriority, App: as.apps[id].handle, Priority: app.Priority})
 		return nil
 	})
 	return priority, err

@@ -7,6 +7,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -33,7 +34,7 @@ func (at *attempts) startAttempt(app *ledger.Application) {
 		return
 	}
 	at.excludeShunned(soft)
-	at.sched.UpdateAsks(soft.handle, soft.amAsks)
+	at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: soft.amAsks})
 }
 
 func (at *attempts) openSession(soft *appSoft, id records.AttemptID) {
@@ -63,7 +64,7 @@ func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt,
 		}
 	}
 	soft := at.apps[app.ID]
-	at.sched.ClearAsks(soft.handle)
+	at.sched.Apply(&eventlog.Event{Op: eventlog.ClearAsks, App: soft.handle})
 	soft.wishes.Clear()
 	soft.box.EndAttempt(keep)
 	at.swaps.Abandon(app)

@@ -1,17 +1,15 @@
 package leader
 
 import (
-	"cmp"
-
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/report"
 	"heddle/rm/leader/resize"
 	"heddle/rm/leader/unstarted"
 	"heddle/rm/ledger"
-	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -47,7 +45,7 @@ func (cs *containers) free(c *ledger.Container) {
 	if h, ok := handleOf(c); ok {
 		c.Handle = 0
 		cs.totals.Released(cs.work.Apps[c.ID.Attempt.App].Queue)
-		cs.sched.Free(h)
+		cs.sched.Apply(&eventlog.Event{Op: eventlog.Free, Container: h})
 	}
 }
 
@@ -56,7 +54,7 @@ func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
 	if h, ok := handleOf(c); ok && exit != 0 {
 		c.Handle = 0
 		cs.totals.Released(cs.work.Apps[c.ID.Attempt.App].Queue)
-		cs.sched.Fail(h)
+		cs.sched.Apply(&eventlog.Event{Op: eventlog.Free, Container: h, Failed: true})
 		return
 	}
 	cs.free(c)
@@ -90,39 +88,15 @@ func (cs *containers) restore(c *ledger.Container) {
 
 func (cs *containers) enter(c *ledger.Container, r records.Resource) scheduler.ContainerHandle {
 	soft := cs.apps[c.ID.Attempt.App]
-	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, r, drive.Container{
-		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: cs.onClock(c.Allocated),
+	restored := eventlog.Restored(soft.handle, cs.nodes[c.Node].handle, r, drive.Container{
+		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: level.OnClock(cs, c.Allocated),
 	})
+	cs.sched.Apply(&restored)
+	h := restored.Container
 	setHandle(c, h)
 	if tags := c.Tags(); len(tags) > 0 {
-		cs.sched.SetTags(h, tags)
+		cs.sched.Apply(&eventlog.Event{Op: eventlog.SetTags, Container: h, Add: tags})
 	}
-	cs.restoreHeld(c, h)
+	level.Restore(cs, cs.sched, c, h)
 	return h
-}
-
-// onClock turns a date of the ledger, in ms, into the scheduler's time, which forgives standstills.
-func (cs *containers) onClock(date int64) int64 { return date - cs.Date().Sub(cs.Now()).Milliseconds() }
-
-// restoreHeld tells the scheduler how a container was suspended so far. Those that an earlier leader has chosen resume by themselves. So do
-// containers of releases that don't record for whom containers were suspended, if they hold less than their claim.
-func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHandle) {
-	s, held := c.Suspension(), c.Held()
-	chosen := s.Queue != "" && c.Level != ledgerpb.Level_RUNNING || s.Times == 0 && held != c.Resource
-	times, since := int(s.Times), cs.onClock(cmp.Or(s.Since, cs.Time()))
-	if chosen {
-		times = max(times-1, 0) // this one is counted below
-	}
-	if times > 0 {
-		cs.sched.SetPast(h, times, s.Total)
-	}
-	switch {
-	case chosen:
-		cs.sched.WasSuspended(h, held, since, s.Queue)
-	case held != c.Resource:
-		cs.sched.NoteHeld(h, held)
-	}
-	if !chosen && c.Suspended() {
-		cs.sched.SetStopped(h, true)
-	}
 }

@@ -3,6 +3,7 @@ package leader
 import (
 	"heddle/rm/leader/division"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -14,7 +15,8 @@ func (c *core) setOpen(n *nodeSoft, open bool) {
 	if open {
 		works = c.division.Works(n.id)
 	}
-	c.sched.SetOpen(n.handle, works)
+	opened := eventlog.Opened(n.handle, works)
+	c.sched.Apply(&opened)
 }
 
 // redivide opens nodes to long work, or closes them, as the division has it now. It returns them.

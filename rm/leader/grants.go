@@ -8,6 +8,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -136,7 +137,7 @@ func (cs *containers) identify(attempt int32, first int64, am bool, decisions []
 	for i := range decisions {
 		cs.handles = append(cs.handles, decisions[i].Container)
 	}
-	cs.sched.Identify(attempt, first, am, cs.handles...)
+	cs.sched.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: attempt, First: first, AM: am, Containers: cs.handles})
 }
 
 // waitsForStart reports whether a container was granted and is neither started nor gone.

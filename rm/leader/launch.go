@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -26,14 +27,14 @@ type Launch struct {
 func (at *attempts) excludeShunned(soft *appSoft) {
 	if len(soft.shunned) > 0 {
 		soft.avoided = slices.Clone(soft.shunned)
-		at.sched.UpdateBlacklist(soft.handle, soft.avoided, nil)
+		at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: soft.handle, Add: soft.avoided})
 	}
 }
 
 // admitShunned admits these hosts again, once the ApplicationMaster has its container.
 func (at *attempts) admitShunned(soft *appSoft) {
 	if len(soft.avoided) > 0 {
-		at.sched.UpdateBlacklist(soft.handle, nil, soft.avoided)
+		at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: soft.handle, Remove: soft.avoided})
 		soft.avoided = nil
 	}
 }

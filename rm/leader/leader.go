@@ -267,7 +267,9 @@ func newCore(cfg Config) *core {
 	})
 	attributes := nodeattributes.Config{Log: cfg.Log}
 	if cfg.Settings.Constraints.On() {
-		attributes.Tell = c.sched.SetAttributes
+		attributes.Tell = func(host string, to map[string]string) {
+			c.sched.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: host, Attributes: to})
+		}
 	}
 	c.attrs = nodeattributes.New(c, c.work, attributes)
 	c.swaps = swap.Swaps{Scheduler: c.sched, HandleOf: handleOf, Log: cfg.Log}
@@ -276,7 +278,7 @@ func newCore(cfg Config) *core {
 
 func (c *core) noteStaged(app records.ApplicationID, node records.NodeID, maps int) {
 	if a, n := c.apps[app], c.nodes[node]; a != nil && n != nil {
-		c.sched.NoteStaged(a.handle, n.handle, int64(maps))
+		c.sched.Apply(&eventlog.Event{Op: eventlog.NoteStaged, App: a.handle, Node: n.handle, Maps: int64(maps)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"heddle/rm/leader/lending"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -12,7 +13,7 @@ type lentNodes struct{ *core }
 
 func (l lentNodes) SetCapability(id records.NodeID, r records.Resource) {
 	if n := l.nodes[id]; n != nil {
-		l.sched.SetCapability(n.handle, r)
+		l.sched.Apply(&eventlog.Event{Op: eventlog.SetCapability, Node: n.handle, Resource: eventlog.Amounts(r)})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 	"heddle/rm/ledger/nodeattributes"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -146,7 +147,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	case old != nil && old.Rack != rack:
 		ns.moveRack(n)
 	default:
-		ns.sched.SetCapability(n.handle, r.Capability)
+		ns.sched.Apply(&eventlog.Event{Op: eventlog.SetCapability, Node: n.handle, Resource: eventlog.Amounts(r.Capability)})
 	}
 	n.session = s
 	ns.events.nodeBegins(n)

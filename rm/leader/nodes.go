@@ -14,6 +14,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -39,15 +40,18 @@ type nodeSoft struct {
 }
 
 func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
-	soft := &nodeSoft{
-		id:     n.ID,
-		ref:    ledger.NodeRef(n.ID),
-		handle: ns.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability, Label: ns.labels.Of(n.ID)}),
-	}
+	soft := &nodeSoft{id: n.ID, ref: ledger.NodeRef(n.ID), handle: ns.enter(n)}
 	ns.nodes[n.ID] = soft
 	ns.nodeOf[soft.handle] = soft
 	ns.events.nodeJoined(n.ID)
 	return soft
+}
+
+// enter enters a node in the scheduler.
+func (ns *nodeManagers) enter(n *ledger.Node) scheduler.NodeHandle {
+	added := eventlog.Added(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability, Label: ns.labels.Of(n.ID)})
+	ns.sched.Apply(&added)
+	return added.Node
 }
 
 // bounded returns what a node counts for that offers r.
@@ -66,9 +70,9 @@ func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	for c := range ns.work.On(node) {
 		ns.containers.free(c)
 	}
-	ns.sched.RemoveNode(n.handle)
+	ns.sched.Apply(&eventlog.Event{Op: eventlog.RemoveNode, Node: n.handle})
 	delete(ns.nodeOf, n.handle)
-	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability, Label: ns.labels.Of(n.id)})
+	n.handle = ns.enter(node)
 	ns.nodeOf[n.handle] = n
 	ns.events.nodeBegins(n)
 	for c := range ns.work.On(node) {
@@ -90,7 +94,7 @@ func (ns *nodeManagers) SetNodeResource(id records.NodeID, r records.Resource) e
 		}
 		r = ns.bounded(id, r)
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
-		ns.sched.SetCapability(n.handle, r)
+		ns.sched.Apply(&eventlog.Event{Op: eventlog.SetCapability, Node: n.handle, Resource: eventlog.Amounts(r)})
 		ns.AfterCommit(func() { n.session.box.Offer(r) })
 		return nil
 	})
@@ -115,7 +119,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	}
 	ns.setOpen(n, false)
 	ns.containers.endAllOn(node, "Container released on a *lost* node")
-	ns.sched.RemoveNode(n.handle)
+	ns.sched.Apply(&eventlog.Event{Op: eventlog.RemoveNode, Node: n.handle})
 	delete(ns.nodeOf, n.handle)
 	delete(ns.nodes, id)
 	ns.events.nodeLeft(id)

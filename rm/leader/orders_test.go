@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -125,7 +126,7 @@ func TestSuspensionLeavesWhatAContainerHolds(t *testing.T) {
 		if err := w.Do(func() error {
 			c := w.work.Container(id)
 			h, _ := handleOf(c)
-			w.sched.SetHeld(h, half)
+			w.sched.Apply(&eventlog.Event{Op: eventlog.SetHeld, Container: h, Resource: eventlog.Amounts(half)})
 			w.Enter(c.ChangeLevel(ledgerpb.Level_SHRUNK, half, ledger.Cause{User: "u"}))
 			return nil
 		}); err != nil {

@@ -62,7 +62,7 @@ func TestOutputsOfMapsReachTheScheduler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := e.Record; r != nil && (r.Op == eventlog.NoteOutputs || r.Op == eventlog.NoteBandwidth) {
+		if r := e.Event; r != nil && (r.Op == eventlog.NoteOutputs || r.Op == eventlog.NoteBandwidth) {
 			got = append(got, noted{r.Maps, r.Bytes, r.Part})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -192,7 +193,7 @@ func (p *promises) hold(node, which, quarters int) {
 			if quarters < 4 {
 				held[records.Memory], level = held[records.Memory]*int64(quarters)/4, ledgerpb.Level_SHRUNK
 			}
-			if h, ok := handleOf(c); ok && p.sched.SetHeld(h, held) {
+			if h, ok := handleOf(c); ok && p.sched.Apply(&eventlog.Event{Op: eventlog.SetHeld, Container: h, Resource: eventlog.Amounts(held)}) {
 				p.Enter(c.ChangeLevel(level, held, ledger.Cause{}))
 			}
 			return nil

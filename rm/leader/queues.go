@@ -4,6 +4,7 @@ import (
 	"heddle/rm/leader/queueconf"
 	"heddle/rm/leader/totals"
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/eventlog"
 )
 
 // heldQueues shows the queues to the parts of the leader, and changes them.
@@ -14,8 +15,9 @@ func (h heldQueues) Tree() *queue.Tree { return h.tree }
 
 // SetTree implements queueconf.Scheduler.
 func (h heldQueues) SetTree(tree *queue.Tree, settings map[string]string) error {
-	if err := h.sched.SetTree(tree, h.RecordedQueues.With(settings).Creating(tree.Created)); err != nil {
-		return err
+	change := eventlog.Event{Op: eventlog.SetTree, Tree: tree, Queues: h.RecordedQueues.With(settings).Creating(tree.Created)}
+	if !h.sched.Apply(&change) {
+		return change.Err
 	}
 	h.tree = tree
 	return nil

@@ -40,7 +40,7 @@ func TestRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Record != nil && e.Record.Op == eventlog.AddApp && e.Record.Name != "" {
+			if e.Event != nil && e.Event.Op == eventlog.AddApp && e.Event.Name != "" {
 				named++
 			}
 		}

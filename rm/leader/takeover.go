@@ -9,6 +9,7 @@ import (
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -114,7 +115,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	l.attempts.openSession(soft, attempt.ID)
 	switch attempt.State {
 	case ledger.AttemptScheduled:
-		l.sched.UpdateAsks(soft.handle, soft.amAsks)
+		l.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: soft.amAsks})
 	case ledger.AttemptAllocated:
 		l.attempts.launch(app, app.Containers.Get(attempt.AMContainer))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
-	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/policy/leaf"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
@@ -30,7 +30,7 @@ func BenchmarkModes(b *testing.B) {
 				return 0, err
 			}
 			cfg.Minimum = slot
-			c, err := sim.NewCluster(drive.New(cfg), sim.Nodes{Count: nodes, Capacity: slot}, jobs)
+			c, err := sim.NewCluster(eventlog.Unrecorded(cfg), sim.Nodes{Count: nodes, Capacity: slot}, jobs)
 			if err == nil {
 				_, err = c.Run()
 			}

@@ -13,6 +13,7 @@ import (
 	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -155,7 +156,7 @@ func (x *regime) serve(jobs []sim.Job) (*replay, error) {
 			jobs[i].Queue = "root.all"
 		}
 	}
-	d := drive.New(scheduler.Config{Tree: t, Minimum: records.NewResource(1024, 1), Heartbeat: tick})
+	d := eventlog.Unrecorded(scheduler.Config{Tree: t, Minimum: records.NewResource(1024, 1), Heartbeat: tick})
 	c, err := sim.NewCluster(d, sim.Nodes{
 		Count: machines, Capacity: records.NewResource(memory, cores), Paging: x.paging,
 		Ability: drive.Ability{Suspend: true, Shrink: true, Reclaim: true, Out: x.paging.Out, In: x.paging.In},

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/sim"
 	"heddle/sim/recordtest"
 	"heddle/sim/whatif"
@@ -124,8 +125,8 @@ func TestConstraintsArePlayed(t *testing.T) {
 	now := int64(1000)
 	app := func(seq int32, tags ...string) scheduler.AppHandle {
 		id := records.ApplicationID{ClusterTimestamp: 7, ID: seq}
-		a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.prod", User: "ann", Seq: int64(seq)}, ID: id})
-		d.NameApp(a, id.String(), tags)
+		a := eventlogtest.AddApp(d, drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.prod", User: "ann", Seq: int64(seq)}, ID: id})
+		d.Apply(&eventlog.Event{Op: eventlog.NameApp, App: a, Name: id.String(), Add: tags})
 		return a
 	}
 	first := 0
@@ -134,19 +135,19 @@ func TestConstraintsArePlayed(t *testing.T) {
 			if x.Kind == drive.Allocate {
 				got = append(got, x.Container)
 				first++
-				d.Identify(1, int64(first), false, x.Container)
+				d.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: int64(first), Containers: []scheduler.ContainerHandle{x.Container}})
 			}
 		}
 		return got
 	}
 	ask := func(a scheduler.AppHandle, count int32, of *constraint.Constraint, tags ...string) {
-		d.UpdateAsks(a, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true, Placement: &scheduler.Placement{Tags: tags, Constraint: of}}})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true, Placement: &scheduler.Placement{Tags: tags, Constraint: of}}}})
 	}
-	d.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(8)})
-	h2 := d.AddNode(scheduler.NodeSpec{Host: "h2", Rack: "/r", Capability: slot.Times(8)})
-	d.SetAttributes("h2", map[string]string{"rm.yarn.io/gpu": "a100"})
+	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(8)})
+	h2 := eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h2", Rack: "/r", Capability: slot.Times(8)})
+	d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "h2", Attributes: map[string]string{"rm.yarn.io/gpu": "a100"}})
 	old := app(1, "store")
-	d.SetTags(d.Restore(old, h2, slot, drive.Container{Attempt: 1, ID: 100, Priority: 1, Since: 1}), []string{"zk"})
+	d.Apply(&eventlog.Event{Op: eventlog.SetTags, Container: eventlogtest.Restore(d, old, h2, slot, drive.Container{Attempt: 1, ID: 100, Priority: 1, Since: 1}), Add: []string{"zk"}})
 	gpu := &constraint.Constraint{Op: constraint.Attribute, Name: "rm.yarn.io/gpu", Value: "a100"}
 	away := &constraint.Constraint{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"zk"}, Space: constraint.AppTag, App: "store"}
 	both := &constraint.Constraint{Op: constraint.And, Of: []*constraint.Constraint{gpu, away}}
@@ -156,21 +157,21 @@ func TestConstraintsArePlayed(t *testing.T) {
 		t.Fatalf("%d containers are granted where none may be", len(got))
 	}
 	now = 11_000
-	d.AddNode(scheduler.NodeSpec{Host: "h3", Rack: "/r", Capability: slot.Times(1)})
-	d.SetAttributes("h3", map[string]string{"rm.yarn.io/gpu": "a100"})
+	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h3", Rack: "/r", Capability: slot.Times(1)})
+	d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "h3", Attributes: map[string]string{"rm.yarn.io/gpu": "a100"}})
 	got := step(waiting)
 	if len(got) != 1 {
 		t.Fatalf("%d containers are granted: one node of one slot fits", len(got))
 	}
 	now = 31_000
-	d.Free(got[0])
+	d.Apply(&eventlog.Event{Op: eventlog.Free, Container: got[0]})
 	if got = step(waiting); len(got) != 1 {
 		t.Fatalf("%d containers are granted", len(got))
 	}
 	now = 51_000
-	d.Free(got[0])
+	d.Apply(&eventlog.Event{Op: eventlog.Free, Container: got[0]})
 	step(waiting)
-	d.RemoveApp(waiting)
+	d.Apply(&eventlog.Event{Op: eventlog.RemoveApp, App: waiting})
 	now = 52_000
 	step(waiting)
 	if err := d.Close(); err != nil {

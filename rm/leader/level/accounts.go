@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -176,7 +177,7 @@ func (l *Levels) measured(a *Account, r *Report) {
 		return
 	}
 	if h, ok := l.HandleOf(c); ok {
-		l.Scheduler.Took(h, a.Out)
+		l.Scheduler.Apply(&eventlog.Event{Op: eventlog.Took, Container: h, Total: a.Out})
 	}
 }
 
@@ -220,7 +221,7 @@ func (l *Levels) charge(r *Report) {
 	if held == c.Resource { // one that holds its claim doesn't count as suspended
 		held[records.Memory]--
 	}
-	if held != c.Held() && l.Scheduler.NoteHeld(h, held) {
+	if held != c.Held() && l.Scheduler.Apply(&eventlog.Event{Op: eventlog.NoteHeld, Container: h, Resource: eventlog.Amounts(held)}) {
 		l.record(c, c.Level, held, c.Suspension().Cause)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -171,41 +172,34 @@ func (w *world) answers(err error) {
 }
 
 func (w *world) ContainerID(scheduler.ContainerHandle) records.ContainerID { return w.task }
-func (w *world) SetAbility(_ scheduler.NodeHandle, a drive.Ability)        { w.able = a }
 func (w *world) Held(scheduler.ContainerHandle) records.Resource           { return w.held }
 func (w *world) Suspended(scheduler.ContainerHandle) (int64, string, bool) {
 	return 0, w.chosenBy, w.chosenBy != ""
 }
 
-func (w *world) SetHeld(_ scheduler.ContainerHandle, held records.Resource) bool {
-	w.held = held
-	return true
-}
-
-func (w *world) NoteHeld(_ scheduler.ContainerHandle, held records.Resource) bool {
-	w.held = held
-	return true
-}
-
-func (w *world) SetMemory(_ scheduler.ContainerHandle, bytes int64) { w.used = bytes }
-
-func (w *world) SetStopped(_ scheduler.ContainerHandle, stopped bool) { w.stopped = stopped }
-
-func (w *world) Took(_ scheduler.ContainerHandle, ms int64) { w.took = ms }
-
-func (w *world) SetPast(_ scheduler.ContainerHandle, times int, total int64) {
-	w.past = [2]int64{int64(times), total}
-}
-
-func (w *world) Refused(_ scheduler.ContainerHandle, begun bool) {
-	w.calls, w.held = append(w.calls, map[bool]string{true: "refused", false: "not begun"}[begun]), claim
-}
-
-func (w *world) Return(_ scheduler.ContainerHandle, forced bool) bool {
-	if forced || w.returns {
-		w.held, w.chosenBy = claim, ""
+func (w *world) Apply(e *eventlog.Event) bool {
+	switch e.Op {
+	case eventlog.SetAbility:
+		w.able = *e.Ability
+	case eventlog.SetHeld, eventlog.NoteHeld:
+		w.held = records.Resource(e.Resource)
+	case eventlog.SetMemory:
+		w.used = e.Total
+	case eventlog.SetStopped:
+		w.stopped = e.Open
+	case eventlog.Took:
+		w.took = e.Total
+	case eventlog.SetPast:
+		w.past = [2]int64{int64(e.Times), e.Total}
+	case eventlog.Refused, eventlog.NotBegun:
+		w.calls, w.held = append(w.calls, map[bool]string{true: "refused", false: "not begun"}[e.Op == eventlog.Refused]), claim
+	case eventlog.Return:
+		if e.Forced || w.returns {
+			w.held, w.chosenBy = claim, ""
+		}
+		return e.Forced || w.returns
 	}
-	return forced || w.returns
+	return true
 }
 
 var half = records.NewResource(512, 1)

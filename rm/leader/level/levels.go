@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -28,17 +29,10 @@ const firstVersion = 3
 // Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
 type Scheduler interface {
 	ContainerID(h scheduler.ContainerHandle) records.ContainerID
-	SetAbility(n scheduler.NodeHandle, a drive.Ability)
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 	Held(h scheduler.ContainerHandle) records.Resource
 	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
-	Return(h scheduler.ContainerHandle, forced bool) bool
-	SetHeld(h scheduler.ContainerHandle, held records.Resource) bool
-	NoteHeld(h scheduler.ContainerHandle, held records.Resource) bool
-	SetPast(h scheduler.ContainerHandle, times int, total int64)
-	SetStopped(h scheduler.ContainerHandle, stopped bool)
-	SetMemory(h scheduler.ContainerHandle, bytes int64)
-	Took(h scheduler.ContainerHandle, ms int64)
-	Refused(h scheduler.ContainerHandle, begun bool)
 }
 
 // Nodes carries orders to nodes. Its methods block until the node has answered.
@@ -95,7 +89,8 @@ type Levels struct {
 	nodes map[records.NodeID]*node
 	openOrders
 	books
-	number int64 // of the last order
+	number int64          // of the last order
+	told   eventlog.Event // what a container uses, for the driver: kept for its memory
 	// unreclaimable maps containers whose memory couldn't be paged out to the amount they should hold.
 	unreclaimable map[records.ContainerID]records.Resource
 
@@ -136,7 +131,8 @@ func (l *Levels) Show(id records.NodeID, h scheduler.NodeHandle, m Memory) {
 	n.memory = m
 	if able := l.ability(id, m); able != n.able {
 		n.able = able
-		l.Scheduler.SetAbility(h, able)
+		now := able // a record keeps it
+		l.Scheduler.Apply(&eventlog.Event{Op: eventlog.SetAbility, Node: h, Ability: &now})
 	}
 }
 
@@ -256,6 +252,7 @@ func (l *Levels) SetMemory(id records.ContainerID, bytes int64) {
 		return
 	}
 	if h, ok := l.HandleOf(c); ok {
-		l.Scheduler.SetMemory(h, bytes)
+		l.told = eventlog.Event{Op: eventlog.SetMemory, Container: h, Total: bytes}
+		l.Scheduler.Apply(&l.told)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -121,7 +123,7 @@ func (l *Levels) tellStopped(c *ledger.Container, level ledgerpb.Level, cause le
 	was := c.Suspended() && c.Suspension().Queue == ""
 	is := (level == ledgerpb.Level_FROZEN || level == ledgerpb.Level_RECLAIMED) && cause.Queue == "" && !l.chosen(h)
 	if was != is {
-		l.Scheduler.SetStopped(h, is)
+		l.Scheduler.Apply(&eventlog.Event{Op: eventlog.SetStopped, Container: h, Open: is})
 	}
 }
 
@@ -186,6 +188,11 @@ func (l *Levels) settle(o *order, err error) {
 	}
 }
 
+// giveBack gives a suspended container its claim again, if there is room or it is forced to. It reports whether it did.
+func giveBack(s Scheduler, h scheduler.ContainerHandle, forced bool) bool {
+	return s.Apply(&eventlog.Event{Op: eventlog.Return, Container: h, Forced: forced})
+}
+
 // takeBack records that a container is where it was before an order that its node refuses. One that the driver has chosen holds its claim
 // then, as it runs on, and isn't chosen again, unless it has not even begun.
 func (l *Levels) takeBack(c *ledger.Container, o *order) {
@@ -193,12 +200,16 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	cause := c.Suspension().Cause
 	switch {
 	case o.For != "" && ok && o.Level != ledgerpb.Level_RUNNING:
-		l.Scheduler.Refused(h, c.State == ledger.ContainerRunning)
+		op := eventlog.NotBegun
+		if c.State == ledger.ContainerRunning {
+			op = eventlog.Refused
+		}
+		l.Scheduler.Apply(&eventlog.Event{Op: op, Container: h})
 		l.refused(c.ID)
 		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	case o.was == ledgerpb.Level_RUNNING && o.Level != ledgerpb.Level_RUNNING:
 		if ok {
-			l.Scheduler.Return(h, true)
+			giveBack(l.Scheduler, h, true)
 		}
 		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	default:
@@ -304,7 +315,7 @@ func (l *Levels) changed(c *ledger.Container, suspended bool) {
 		l.record(c, ledgerpb.Level_FROZEN, c.Held(), cause)
 		return
 	}
-	if h, ok := l.HandleOf(c); ok && !l.Scheduler.Return(h, true) {
+	if h, ok := l.HandleOf(c); ok && !giveBack(l.Scheduler, h, true) {
 		return
 	}
 	l.countPast(c)

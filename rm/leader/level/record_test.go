@@ -21,6 +21,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -535,7 +536,7 @@ func TestMemoryThatGrowsWhileItCannotBeTaken(t *testing.T) {
 // stubborn is a scheduler that charges nothing.
 type stubborn struct{ *world }
 
-func (stubborn) NoteHeld(scheduler.ContainerHandle, records.Resource) bool { return false }
+func (s stubborn) Apply(e *eventlog.Event) bool { return e.Op != eventlog.NoteHeld && s.world.Apply(e) }
 
 // What the scheduler doesn't charge isn't on record either.
 func TestChargesThatTheSchedulerRefuses(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -91,7 +92,7 @@ func (l *Levels) suspend(c *ledger.Container, wish Wish) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
+	if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.Apply(&eventlog.Event{Op: eventlog.SetHeld, Container: h, Resource: eventlog.Amounts(held)}) {
 		return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s, ask for less", c.ID, l.Types.Format(held), l.Types.Format(c.Resource))
 	}
 	return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
@@ -108,7 +109,7 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 		if _, free := c.Room(); c.Level != ledgerpb.Level_RUNNING && c.Suspension().User == ledger.ForShortTasks && !c.Resource.Sub(c.Held()).FitsIn(free) {
 			return nil, refusal.New(refusal.Refused, "container %v can't resume: it is %s%s", id, strings.ToLower(c.Level.String()), l.sinceAndFor(c))
 		}
-		if h, ok := l.HandleOf(c); ok && (l.Scheduler.Held(h) != c.Resource || l.chosen(h)) && !l.Scheduler.Return(h, false) {
+		if h, ok := l.HandleOf(c); ok && (l.Scheduler.Held(h) != c.Resource || l.chosen(h)) && !giveBack(l.Scheduler, h, false) {
 			return nil, l.noRoom(c, l.Scheduler.Held(h))
 		}
 		o := l.resume(c)
@@ -294,7 +295,7 @@ func (l *Levels) sinceAndFor(c *ledger.Container) string {
 func (l *Levels) countPast(c *ledger.Container) {
 	s := c.Suspension()
 	if h, ok := l.HandleOf(c); ok && s.Queue == "" && s.Since > 0 {
-		l.Scheduler.SetPast(h, int(s.Times), s.For(l.loop.Date().UnixMilli()))
+		l.Scheduler.Apply(&eventlog.Event{Op: eventlog.SetPast, Container: h, Times: int(s.Times), Total: s.For(l.loop.Date().UnixMilli())})
 	}
 }
 
@@ -330,7 +331,7 @@ func (l Room) Take(c *ledger.Container, by string) error {
 // Give resumes a container that was taken, if its node has room for all that it claims; a queue may be above its maximum for that.
 func (l Room) Give(c *ledger.Container) error {
 	h, ok := l.HandleOf(c)
-	if _, free := c.Room(); !c.Resource.Sub(c.Held()).FitsIn(free) || ok && !l.Scheduler.Return(h, true) {
+	if _, free := c.Room(); !c.Resource.Sub(c.Held()).FitsIn(free) || ok && !giveBack(l.Scheduler, h, true) {
 		return l.noRoom(c, c.Held())
 	}
 	l.resume(c)

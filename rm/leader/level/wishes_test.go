@@ -11,8 +11,8 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -147,7 +147,7 @@ func TestWishesOfAFullNode(t *testing.T) {
 // full is a scheduler in which a container can't hold anything else.
 type full struct{ *world }
 
-func (full) SetHeld(scheduler.ContainerHandle, records.Resource) bool { return false }
+func (s full) Apply(e *eventlog.Event) bool { return e.Op != eventlog.SetHeld && s.world.Apply(e) }
 
 // What the scheduler refuses isn't on record either, and nodes don't hear of it.
 func TestWishesThatTheSchedulerRefuses(t *testing.T) {

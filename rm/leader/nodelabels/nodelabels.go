@@ -22,6 +22,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/queue/label"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -44,8 +45,8 @@ type Settings struct {
 
 // Scheduler is what this package tells the driver (eventlog.Driver).
 type Scheduler interface {
-	SetLabel(h scheduler.NodeHandle, label string)
-	SetExclusive(label string, exclusive bool)
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 	LabelOf(h scheduler.NodeHandle) string
 }
 
@@ -89,7 +90,7 @@ func (l *Labels) Begin() {
 		l.Log.Warn("yarn.node-labels.configuration-type is delegated-centralized, and Heddle can't run the class of yarn.resourcemanager.node-labels.provider: nodes keep the labels that they have")
 	}
 	for _, name := range l.work.Labels.Names() {
-		l.Scheduler.SetExclusive(name, l.work.Labels.Exclusive[name])
+		l.setExclusive(name, l.work.Labels.Exclusive[name])
 	}
 }
 
@@ -328,7 +329,7 @@ const maxHost = 1 << 10
 func (l *Labels) enter(c *ledgerpb.NodeLabelsChanged) {
 	l.loop.Enter(&ledgerpb.Command{NodeLabelsChanged: c})
 	for _, a := range c.GetAdded() {
-		l.Scheduler.SetExclusive(a.GetName(), a.GetExclusive())
+		l.setExclusive(a.GetName(), a.GetExclusive())
 	}
 	type node struct {
 		id records.NodeID
@@ -342,9 +343,13 @@ func (l *Labels) enter(c *ledgerpb.NodeLabelsChanged) {
 	}
 	slices.SortFunc(moved, func(a, b node) int { return a.id.Compare(b.id) })
 	for _, n := range moved {
-		l.Scheduler.SetLabel(n.h, l.Of(n.id))
+		l.Scheduler.Apply(&eventlog.Event{Op: eventlog.SetLabel, Node: n.h, Label: l.Of(n.id)})
 	}
 	if len(c.GetAdded())+len(c.GetRemoved()) > 0 || len(moved) > 0 {
 		l.Log.WithField("added", len(c.GetAdded())).WithField("removed", c.GetRemoved()).WithField("moved", len(moved)).Info("labels of nodes are changed")
 	}
+}
+
+func (l *Labels) setExclusive(label string, exclusive bool) {
+	l.Scheduler.Apply(&eventlog.Event{Op: eventlog.SetExclusive, Label: label, Open: exclusive})
 }

@@ -6,12 +6,14 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/leader/speed"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/survey"
 )
 
 // Scheduler hears how fast nodes are.
 type Scheduler interface {
-	NoteSpeed(host string, t survey.Task, speed float64)
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 }
 
 // Speeds are those of nodes. Its methods are for the leader's loop.
@@ -55,6 +57,11 @@ func (s *Speeds) Unmatched() (patterns []string) {
 	return patterns
 }
 
+// note tells a scheduler how fast the nodes of a host run tasks of a type; 0: unknown.
+func note(to Scheduler, host string, t survey.Task, speed float64) {
+	to.Apply(&eventlog.Event{Op: eventlog.NoteSpeed, Host: host, Task: t, Part: speed})
+}
+
 // Joined enters a node of a host.
 func (s *Speeds) Joined(to Scheduler, host string) {
 	s.learned.Joined(host)
@@ -63,7 +70,7 @@ func (s *Speeds) Joined(to Scheduler, host string) {
 	}
 	if fixed := s.setting(host); fixed > 0 {
 		for t := range survey.Tasks {
-			to.NoteSpeed(host, t, fixed)
+			note(to, host, t, fixed)
 		}
 	}
 }
@@ -76,7 +83,7 @@ func (s *Speeds) Left(to Scheduler, host string) {
 	}
 	delete(s.nodes, host)
 	for t := range survey.Tasks {
-		to.NoteSpeed(host, t, 0)
+		note(to, host, t, 0)
 	}
 }
 
@@ -86,7 +93,7 @@ func (s *Speeds) Tell(to Scheduler) {
 	factors, s.told = s.learned.Factors(s.told)
 	for _, f := range factors {
 		if s.nodes[f.Host] > 0 && s.setting(f.Host) == 0 {
-			to.NoteSpeed(f.Host, survey.Task(f.Type), f.Speed)
+			note(to, f.Host, survey.Task(f.Type), f.Speed)
 		}
 	}
 }

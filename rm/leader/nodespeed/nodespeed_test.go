@@ -10,14 +10,15 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/leader/speed"
-	"heddle/rm/scheduler/survey"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
 type notes []string
 
-func (n *notes) NoteSpeed(host string, t survey.Task, speed float64) {
-	*n = append(*n, fmt.Sprintf("%s %d %.2f", host, t, speed))
+func (n *notes) Apply(e *eventlog.Event) bool {
+	*n = append(*n, fmt.Sprintf("%s %d %.2f", e.Host, e.Task, e.Part))
+	return true
 }
 
 func (n *notes) take() []string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -45,8 +46,8 @@ type OfApp struct {
 
 // Scheduler hears of what has changed.
 type Scheduler interface {
-	NoteOutputs(a scheduler.AppHandle, maps, bytes int64)
-	NoteBandwidth(rate float64)
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 }
 
 // Outputs are those of live applications. One goroutine may use them at a time.
@@ -142,7 +143,7 @@ func (o *Outputs) Tell(s Scheduler) {
 		o.retimed = false
 		if rate := o.Bandwidth(); differs(o.measured, rate) {
 			o.measured = rate
-			s.NoteBandwidth(rate)
+			s.Apply(&eventlog.Event{Op: eventlog.NoteBandwidth, Part: rate})
 		}
 	}
 	slices.SortFunc(o.changed, func(a, b *app) int { return cmp.Compare(a.handle, b.handle) })
@@ -154,7 +155,7 @@ func (o *Outputs) Tell(s Scheduler) {
 		if a.telling {
 			is = a.own
 		}
-		s.NoteOutputs(a.handle, is.Maps, is.Bytes)
+		s.Apply(&eventlog.Event{Op: eventlog.NoteOutputs, App: a.handle, Maps: is.Maps, Bytes: is.Bytes})
 	}
 	clear(o.changed)
 	o.changed = o.changed[:0]

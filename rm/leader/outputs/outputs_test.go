@@ -6,19 +6,21 @@ import (
 	"slices"
 	"testing"
 
-	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
 // told is what a scheduler has heard since it was last looked at.
 type told struct{ list []string }
 
-func (t *told) NoteOutputs(a scheduler.AppHandle, maps, bytes int64) {
-	t.list = append(t.list, fmt.Sprintf("%d: %d maps, %d bytes", a, maps, bytes))
-}
-
-func (t *told) NoteBandwidth(rate float64) {
-	t.list = append(t.list, fmt.Sprintf("%.0f bytes/s", rate))
+func (t *told) Apply(e *eventlog.Event) bool {
+	switch e.Op {
+	case eventlog.NoteOutputs:
+		t.list = append(t.list, fmt.Sprintf("%d: %d maps, %d bytes", e.App, e.Maps, e.Bytes))
+	case eventlog.NoteBandwidth:
+		t.list = append(t.list, fmt.Sprintf("%.0f bytes/s", e.Part))
+	}
+	return true
 }
 
 func appID(n int32) records.ApplicationID { return records.ApplicationID{ClusterTimestamp: 1, ID: n} }

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
 	"heddle/rm/queue/label"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -31,7 +32,7 @@ func (p *Placement) Move(id records.ApplicationID, name string) (path string, er
 			App: ledger.AppRef(id), Queue: proto.String(path),
 		}})
 		if h, _, there := p.cfg.Apps.App(id); there {
-			p.cfg.Scheduler.MoveApp(h, path)
+			p.cfg.Scheduler.Apply(&eventlog.Event{Op: eventlog.MoveApp, App: h, Queue: path})
 		}
 		return nil
 	})

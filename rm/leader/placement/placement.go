@@ -14,6 +14,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/queue/template"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -21,7 +22,8 @@ import (
 type Scheduler interface {
 	TakesApps(path string) bool
 	Queue(path string) (scheduler.QueueView, bool)
-	MoveApp(h scheduler.AppHandle, path string)
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 	UsesOf(h scheduler.AppHandle) []scheduler.Use
 }
 

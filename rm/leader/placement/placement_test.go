@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger/kept"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -66,7 +67,10 @@ func (w *world) Queue(path string) (v scheduler.QueueView, ok bool) {
 
 func (w *world) UsesOf(scheduler.AppHandle) []scheduler.Use { return w.uses }
 
-func (w *world) MoveApp(h scheduler.AppHandle, path string) { w.moved[h] = path }
+func (w *world) Apply(e *eventlog.Event) bool {
+	w.moved[e.App] = e.Queue
+	return true
+}
 
 // Count implements Apps, as do App and Live.
 func (w *world) Count() int { return len(w.apps) }

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -19,8 +20,8 @@ import (
 type Scheduler interface {
 	ContainerID(h scheduler.ContainerHandle) records.ContainerID
 	Growing(h scheduler.ContainerHandle) bool
-	Grow(h scheduler.ContainerHandle, to records.Resource) bool
-	ResizeContainer(h scheduler.ContainerHandle, to records.Resource) bool
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 }
 
 // Requests says which sizes can be had (request.Checker).
@@ -135,7 +136,7 @@ func (s *Sizes) apply(app *ledger.Application, u *Wish) (reason string, version 
 	switch {
 	case !there:
 	case more:
-		s.cfg.Scheduler.Grow(h, to)
+		s.change(eventlog.Grow, h, to)
 	default:
 		s.shrink(c, h, to)
 	}
@@ -154,7 +155,7 @@ func (s *Sizes) retype(c *ledger.Container, kind pb.ContainerUpdateType) string 
 	case c.AM || c.Level != ledgerpb.Level_RUNNING:
 		return outstanding
 	case kind == pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE && opportunistic:
-		s.cfg.Scheduler.Grow(s.admit(c, records.Resource{}), c.Resource)
+		s.change(eventlog.Grow, s.admit(c, records.Resource{}), c.Resource)
 	case kind == pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE && !opportunistic:
 		s.release(c)
 		s.resized(c, c.Resource, kind)
@@ -164,9 +165,13 @@ func (s *Sizes) retype(c *ledger.Container, kind pb.ContainerUpdateType) string 
 	return ""
 }
 
+func (s *Sizes) change(op eventlog.Op, h scheduler.ContainerHandle, to records.Resource) (ok bool) {
+	return s.cfg.Scheduler.Apply(&eventlog.Event{Op: op, Container: h, Resource: eventlog.Amounts(to)})
+}
+
 // shrink gives a container less.
 func (s *Sizes) shrink(c *ledger.Container, h scheduler.ContainerHandle, to records.Resource) {
-	if s.cfg.Scheduler.ResizeContainer(h, to) {
+	if s.change(eventlog.Resize, h, to) {
 		s.resized(c, to, pb.ContainerUpdateType_DECREASE_RESOURCE)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -93,13 +94,12 @@ func (w *world) ContainerID(scheduler.ContainerHandle) records.ContainerID { ret
 
 func (w *world) Growing(scheduler.ContainerHandle) bool { return w.growing }
 
-func (w *world) Grow(h scheduler.ContainerHandle, to records.Resource) bool {
-	w.asked = append(w.asked, to)
-	return h == 7
-}
-
-func (w *world) ResizeContainer(h scheduler.ContainerHandle, _ records.Resource) bool {
-	return h == 7 && !w.full
+func (w *world) Apply(e *eventlog.Event) bool {
+	if e.Op == eventlog.Grow {
+		w.asked = append(w.asked, records.Resource(e.Resource))
+		return e.Container == 7
+	}
+	return e.Container == 7 && !w.full
 }
 
 // Size implements Requests, as do Maximum and Normalize, which rounds up to hundreds.
@@ -120,7 +120,7 @@ func (w *world) wish(change func(*Wish)) []Refused {
 	u := Wish{ID: task, Version: w.container().Version, Kind: less, Capability: records.ResourceTypes{}.PB(mb(500))}
 	change(&u)
 	var refused []Refused
-	w.do(func() { refused = w.Apply(w.loop.State.Apps[app], []Wish{u}) })
+	w.do(func() { refused = w.Sizes.Apply(w.loop.State.Apps[app], []Wish{u}) })
 	return refused
 }
 

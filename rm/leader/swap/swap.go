@@ -8,12 +8,14 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
 )
 
@@ -36,8 +38,8 @@ const MaxTogether = 64
 
 // Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
 type Scheduler interface {
-	Swap(h scheduler.ContainerHandle, priority int32, request int64) error
-	Unswap(h scheduler.ContainerHandle)
+	// Apply carries out an event (eventlog.Driver.Apply).
+	Apply(*eventlog.Event) bool
 	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
 }
 
@@ -49,44 +51,42 @@ type Swaps struct {
 	Log      *logrus.Entry
 }
 
-// Carry enters the requests of an application, runs the scheduler once by decide and returns the refused ones.
-func (s *Swaps) Carry(app *ledger.Application, wishes []Wish, decide func()) (out []Refused) {
-	if len(wishes) == 0 {
-		decide()
-		return nil
-	}
-	refuse := func(id records.ContainerID, reason string) {
-		s.Log.WithField("container", id).Info("container not suspended at its application's request: " + reason)
-		out = append(out, Refused{id, reason})
-	}
-	entered := map[records.ContainerID]bool{}
+// Enter enters the wishes of an application, for the next decision. It returns the containers that it asked to be suspended, and the refused ones.
+func (s *Swaps) Enter(app *ledger.Application, wishes []Wish) (asked []records.ContainerID, refused []Refused) {
 	for i := range wishes {
 		w := &wishes[i]
-		delete(entered, w.Container)
 		reason := fmt.Sprintf("a call may name at most %d containers", MaxTogether)
 		if w.Resume || i < MaxTogether {
 			reason = s.enter(app, w)
 		}
-		switch {
-		case w.Resume:
-		case reason != "":
-			refuse(w.Container, reason)
-		default:
-			entered[w.Container] = true
+		switch at := slices.Index(asked, w.Container); {
+		case w.Resume || reason != "":
+			if at >= 0 { // the last word on a container holds
+				asked = slices.Delete(asked, at, at+1)
+			}
+			if !w.Resume {
+				refused = append(refused, s.refuse(w.Container, reason))
+			}
+		case at < 0:
+			asked = append(asked, w.Container)
 		}
 	}
-	decide()
-	for i := range wishes {
-		id := wishes[i].Container
-		if !entered[id] {
-			continue
-		}
-		delete(entered, id)
+	return asked, refused
+}
+
+// Undecided returns those of the containers that were asked to be suspended that live on as before, once the scheduler has decided.
+func (s *Swaps) Undecided(app *ledger.Application, asked []records.ContainerID) (refused []Refused) {
+	for _, id := range asked {
 		if c := app.Containers.Get(id); c != nil && c.Live() && !s.stands(c) {
-			refuse(id, "that would not make enough room for the request, or it has been served")
+			refused = append(refused, s.refuse(id, "that would not make enough room for the request, or it has been served"))
 		}
 	}
-	return out
+	return refused
+}
+
+func (s *Swaps) refuse(id records.ContainerID, reason string) Refused {
+	s.Log.WithField("container", id).Info("container not suspended at its application's request: " + reason)
+	return Refused{id, reason}
 }
 
 // enter tells the driver of a wish. It returns why that can't be.
@@ -101,7 +101,7 @@ func (s *Swaps) enter(app *ledger.Application, w *Wish) string {
 		return "its node isn't there"
 	case w.Resume:
 		if s.own(c) {
-			s.Scheduler.Unswap(h)
+			s.Scheduler.Apply(&eventlog.Event{Op: eventlog.Unswap, Container: h})
 		}
 		return ""
 	case s.stands(c) && s.own(c):
@@ -109,8 +109,9 @@ func (s *Swaps) enter(app *ledger.Application, w *Wish) string {
 	case c.State == ledger.ContainerAllocated:
 		return "it has not been started yet"
 	}
-	if err := s.Scheduler.Swap(h, w.Priority, w.Request); err != nil {
-		return err.Error()
+	change := eventlog.Event{Op: eventlog.Swap, Container: h, Priority: w.Priority, Request: w.Request}
+	if !s.Scheduler.Apply(&change) {
+		return change.Err.Error()
 	}
 	return ""
 }
@@ -135,7 +136,7 @@ func (s *Swaps) own(c *ledger.Container) bool {
 func (s *Swaps) Abandon(app *ledger.Application) {
 	for c := range app.Containers.All() {
 		if h, ok := s.HandleOf(c); ok && c.Live() && c.Level != ledgerpb.Level_RUNNING && s.own(c) {
-			s.Scheduler.Unswap(h)
+			s.Scheduler.Apply(&eventlog.Event{Op: eventlog.Unswap, Container: h})
 		}
 	}
 }

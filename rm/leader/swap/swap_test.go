@@ -14,6 +14,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -102,17 +103,19 @@ func (w *world) runs(n int64) {
 	})
 }
 
-func (w *world) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
-	if w.refuses[h] {
-		return errors.New("it may not")
+func (w *world) Apply(e *eventlog.Event) bool {
+	h := e.Container
+	switch {
+	case e.Op == eventlog.Unswap:
+		delete(w.wanted, h)
+		w.calls = append(w.calls, fmt.Sprint(h, " goes on"))
+	case w.refuses[h]:
+		e.Err = errors.New("it may not")
+		return false
+	default:
+		w.wanted[h] = fmt.Sprintf("%d for %d/%d", h, e.Priority, e.Request)
 	}
-	w.wanted[h] = fmt.Sprintf("%d for %d/%d", h, priority, request)
-	return nil
-}
-
-func (w *world) Unswap(h scheduler.ContainerHandle) {
-	delete(w.wanted, h)
-	w.calls = append(w.calls, fmt.Sprint(h, " goes on"))
+	return true
 }
 
 func (w *world) Suspended(h scheduler.ContainerHandle) (int64, string, bool) {
@@ -130,13 +133,20 @@ func (w *world) decide() {
 	clear(w.wanted)
 }
 
+// allocate does with wishes what the leader does in an allocate call.
+func (w *world) allocate(wishes []swap.Wish, decide func()) []swap.Refused {
+	asked, refused := w.Enter(w.app, wishes)
+	decide()
+	return append(refused, w.Undecided(w.app, asked)...)
+}
+
 // carry has wishes carried out, and compares what the driver did, and what was refused.
 func (w *world) carry(t *testing.T, wishes []swap.Wish, want []string, refused ...string) {
 	t.Helper()
 	w.calls = nil
 	var got []string
 	w.do(func() {
-		for _, r := range w.Carry(w.app, wishes, w.decide) {
+		for _, r := range w.allocate(wishes, w.decide) {
 			got = append(got, fmt.Sprint(r.Container.ID, ": ", r.Reason))
 		}
 	})
@@ -212,7 +222,7 @@ func TestEndsMeanwhile(t *testing.T) {
 	w := begin(t)
 	w.useless[2], w.useless[3] = true, true
 	w.do(func() {
-		got := w.Carry(w.app, []swap.Wish{{Container: w.id(2)}, {Container: w.id(3)}, {Container: w.id(3)}}, func() {
+		got := w.allocate([]swap.Wish{{Container: w.id(2)}, {Container: w.id(3)}, {Container: w.id(3)}}, func() {
 			w.decide()
 			w.loop.Enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{{Container: ledger.ContainerRef(w.id(2))}}}})
 		})
@@ -230,14 +240,14 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 	wishes[swap.MaxTogether].Container = w.id(2)
 	var got []swap.Refused
-	w.do(func() { got = w.Carry(w.app, wishes, w.decide) })
+	w.do(func() { got = w.allocate(wishes, w.decide) })
 	if n := len(got); n != len(wishes) || got[n-1].Reason != "a call may name at most 64 containers" {
 		t.Errorf("%v", got)
 	}
 	// However many there are, what is to go on does.
 	wishes[swap.MaxTogether].Resume = true
 	w.calls = nil
-	w.do(func() { got = w.Carry(w.app, wishes, w.decide) })
+	w.do(func() { got = w.allocate(wishes, w.decide) })
 	if len(got) != swap.MaxTogether || !slices.Equal(w.calls, []string{"2 goes on"}) {
 		t.Errorf("did %q, refused %v", w.calls, got)
 	}

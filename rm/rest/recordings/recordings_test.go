@@ -18,6 +18,7 @@ import (
 	"heddle/rm/rest/recordings"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
@@ -67,7 +68,7 @@ func TestRecordsOverREST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot})
+	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot})
 	admin := true
 	s := &recordings.Service{Recording: r, Admin: func(*yarnrest.Call) bool { return admin }}
 	status, body := ask(s, "/record/events?max-mb=1")

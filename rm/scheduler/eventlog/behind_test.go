@@ -35,13 +35,15 @@ func (g *gated) Write(b []byte) (int, error) {
 func busy(t *testing.T, d *Driver, n int) {
 	t.Helper()
 	slot := records.NewResource(1024, 1)
-	a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.default", User: "u"}, ID: records.ApplicationID{ClusterTimestamp: 5, ID: 1}})
+	submitted := Submitted(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.default", User: "u"}, ID: records.ApplicationID{ClusterTimestamp: 5, ID: 1}})
+	d.Apply(&submitted)
+	a := submitted.App
 	for i := range n {
-		d.UpdateAsks(a, []scheduler.Ask{{Priority: 20, Name: scheduler.Any, Capability: slot, Count: 1, RelaxLocality: true}})
+		d.Apply(&Event{Op: UpdateAsks, App: a, Asks: []scheduler.Ask{{Priority: 20, Name: scheduler.Any, Capability: slot, Count: 1, RelaxLocality: true}}})
 		for _, x := range d.Step(int64(i+1) * 1000) {
 			if x.Kind == drive.Allocate {
-				d.Identify(1, int64(i)+1, false, x.Container)
-				d.Free(x.Container)
+				d.Apply(&Event{Op: Identify, Attempt: 1, First: int64(i) + 1, Containers: []scheduler.ContainerHandle{x.Container}})
+				d.Apply(&Event{Op: Free, Container: x.Container})
 			}
 		}
 	}
@@ -54,7 +56,8 @@ func newDriver(t *testing.T, w *Writer) *Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+	added := Added(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+	d.Apply(&added)
 	return d
 }
 
@@ -97,7 +100,7 @@ func TestASlowDiskMakesAGap(t *testing.T) {
 		if e.Header != nil {
 			headers = append(headers, e.Header)
 		} else if events++; len(headers) == 2 {
-			again += string(e.Record.Op) + " "
+			again += string(e.Event.Op) + " "
 		}
 	}
 	if again != "addNode addApp step " {

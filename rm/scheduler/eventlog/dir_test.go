@@ -13,6 +13,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/yarn/records"
 )
 
@@ -28,32 +29,32 @@ func session(t *testing.T, o eventlog.DirOptions, apps int) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := d.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(64), Label: ""})
-	d.SetAbility(n, drive.Ability{Suspend: true})
-	d.SetAttributes("h1", map[string]string{"rm.yarn.io/gpu": "a100"})
-	d.SetAttributes("h2", map[string]string{"rm.yarn.io/gpu": "a100"})
-	d.SetAttributes("h2", nil)
+	n := eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(64), Label: ""})
+	d.Apply(&eventlog.Event{Op: eventlog.SetAbility, Node: n, Ability: &drive.Ability{Suspend: true}})
+	d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "h1", Attributes: map[string]string{"rm.yarn.io/gpu": "a100"}})
+	d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "h2", Attributes: map[string]string{"rm.yarn.io/gpu": "a100"}})
+	d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "h2"})
 	var running []scheduler.ContainerHandle
 	for i := range apps {
 		now := int64(1000 + 500*i)
 		id := records.ApplicationID{ClusterTimestamp: 5, ID: int32(i) + 1}
-		a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.default", User: "ann", Seq: int64(i)}, ID: id})
+		a := eventlogtest.AddApp(d, drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.default", User: "ann", Seq: int64(i)}, ID: id})
 		ask := scheduler.Ask{Name: scheduler.Any, Capability: slot, Count: 3, RelaxLocality: true}
 		if i%5 == 0 {
-			d.NameApp(a, id.String(), nil)
+			d.Apply(&eventlog.Event{Op: eventlog.NameApp, App: a, Name: id.String()})
 			ask.Placement = &scheduler.Placement{Tags: []string{"zk"}}
 		}
-		d.UpdateAsks(a, []scheduler.Ask{ask})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{ask}})
 		var granted []scheduler.ContainerHandle
 		for _, x := range d.Step(now) {
 			if x.Kind == drive.Allocate {
 				granted = append(granted, x.Container)
 			}
 		}
-		d.Identify(1, 1, false, granted...)
+		d.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: 1, Containers: granted})
 		running = append(running, granted...)
 		if len(running) > 30 {
-			d.Free(running[0])
+			d.Apply(&eventlog.Event{Op: eventlog.Free, Container: running[0]})
 			running = running[1:]
 		}
 	}
@@ -148,7 +149,7 @@ func TestAFolderThatFailsEndsTheRecordAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 100 {
-		d.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("h", i), Rack: "/r", Capability: records.NewResource(1024, 1)})
+		eventlogtest.AddNode(d, scheduler.NodeSpec{Host: fmt.Sprint("h", i), Rack: "/r", Capability: records.NewResource(1024, 1)})
 		d.Step(int64(2000 * i))
 	}
 	if log.Err() == nil {

@@ -8,15 +8,15 @@ import (
 	"heddle/yarn/records"
 )
 
-// encoder writes records as encoding/json does, several times as fast: the leader pays for each grant. What is rare it leaves to encoding/json.
+// encoder writes events as encoding/json does, several times as fast: the leader pays for each grant. What is rare it leaves to encoding/json.
 type encoder struct {
 	b     []byte
 	comma bool
 	rare  bool // something that it leaves to encoding/json
 }
 
-// line appends a record with its line's end to lines; ok is false if encoding/json must write it.
-func (e *encoder) line(lines []byte, r *Record) (more []byte, ok bool) {
+// line appends an event with its line's end to lines; ok is false if encoding/json must write it.
+func (e *encoder) line(lines []byte, r *Event) (more []byte, ok bool) {
 	if r.Queues != nil || r.Ability != nil || r.Tasks != nil || r.Part != 0 || r.Attributes != nil {
 		return nil, false
 	}
@@ -41,7 +41,7 @@ func (e *encoder) line(lines []byte, r *Record) (more []byte, ok bool) {
 	e.number("attempt", int64(r.Attempt))
 	e.number("first", r.First)
 	e.number("since", r.Since)
-	e.amounts("resource", r.Resource)
+	e.amounts("resource", &r.Resource)
 	e.asks(r.Asks)
 	e.texts("add", r.Add)
 	e.texts("remove", r.Remove)
@@ -67,7 +67,7 @@ func (e *encoder) end() (lines []byte, ok bool) {
 	return lines, !e.rare
 }
 
-// step appends a call to Step as line does, without a Record in between.
+// step appends a call to Step as line does, without an Event in between.
 func (e *encoder) step(lines []byte, now int64, decisions []drive.Decision) (more []byte, ok bool) {
 	e.begin(lines, Step)
 	e.number("t", now)
@@ -104,50 +104,6 @@ func (e *encoder) resource(r *records.Resource) {
 	for _, v := range r[:used(r)] {
 		e.b = strconv.AppendInt(append(e.b, ','), v, 10)
 	}
-}
-
-// free appends the end of a container.
-func (e *encoder) free(lines []byte, h scheduler.ContainerHandle, failed bool) []byte {
-	e.begin(lines, Free)
-	e.number("container", int64(h))
-	e.flag("failed", failed)
-	lines, _ = e.end()
-	return lines
-}
-
-// identify appends the names of containers.
-func (e *encoder) identify(lines []byte, attempt int32, first int64, am bool, containers []scheduler.ContainerHandle) []byte {
-	e.begin(lines, Identify)
-	e.flag("am", am)
-	e.number("attempt", int64(attempt))
-	e.number("first", first)
-	e.handles(containers)
-	lines, _ = e.end()
-	return lines
-}
-
-// update appends what an application asks for as line does.
-func (e *encoder) update(lines []byte, app scheduler.AppHandle, asks []scheduler.Ask) (more []byte, ok bool) {
-	e.begin(lines, UpdateAsks)
-	e.number("app", int64(app))
-	e.list("asks", len(asks), func(i int) {
-		a := &asks[i]
-		e.b, e.comma = append(e.b, '{'), false
-		e.number("priority", int64(a.Priority))
-		e.number("id", a.AllocationRequestID)
-		e.text("name", a.Name, true)
-		e.list("resource", used(&a.Capability), func(i int) { e.b = strconv.AppendInt(e.b, a.Capability[i], 10) })
-		e.key("count")
-		e.b = strconv.AppendInt(e.b, int64(a.Count), 10)
-		e.flag("relax", a.RelaxLocality)
-		e.number("execution", int64(a.ExecutionType))
-		e.number("work", int64(a.Work))
-		e.text("label", a.Label, false)
-		e.flag("stays", a.Stays)
-		e.rare = e.rare || a.Placement != nil
-		e.b = append(e.b, '}')
-	})
-	return e.end()
 }
 
 // key begins a member.
@@ -211,8 +167,8 @@ func (e *encoder) list(name string, n int, element func(int)) {
 	e.comma = true
 }
 
-func (e *encoder) amounts(name string, a amounts) {
-	e.list(name, len(a), func(i int) { e.b = strconv.AppendInt(e.b, a[i], 10) })
+func (e *encoder) amounts(name string, a *Amounts) {
+	e.list(name, used((*records.Resource)(a)), func(i int) { e.b = strconv.AppendInt(e.b, a[i], 10) })
 }
 
 func (e *encoder) texts(name string, list []string) {
@@ -231,23 +187,23 @@ func (e *encoder) object(members func()) {
 	e.b = append(e.b, '}')
 }
 
-func (e *encoder) asks(asks []ask) {
+func (e *encoder) asks(asks Asks) {
 	e.list("asks", len(asks), func(i int) {
 		a := &asks[i]
-		e.object(func() {
-			e.number("priority", int64(a.Priority))
-			e.number("id", a.ID)
-			e.text("name", a.Name, true)
-			e.amounts("resource", a.Resource)
-			e.key("count")
-			e.b = strconv.AppendInt(e.b, int64(a.Count), 10)
-			e.flag("relax", a.Relax)
-			e.number("execution", int64(a.Execution))
-			e.number("work", int64(a.Work))
-			e.text("label", a.Label, false)
-			e.flag("stays", a.Stays)
-			e.rare = e.rare || a.Placement != nil
-		})
+		e.b, e.comma = append(e.b, '{'), false
+		e.number("priority", int64(a.Priority))
+		e.number("id", a.AllocationRequestID)
+		e.text("name", a.Name, true)
+		e.amounts("resource", (*Amounts)(&a.Capability))
+		e.key("count")
+		e.b = strconv.AppendInt(e.b, int64(a.Count), 10)
+		e.flag("relax", a.RelaxLocality)
+		e.number("execution", int64(a.ExecutionType))
+		e.number("work", int64(a.Work))
+		e.text("label", a.Label, false)
+		e.flag("stays", a.Stays)
+		e.rare = e.rare || a.Placement != nil
+		e.b = append(e.b, '}')
 	})
 }
 
@@ -259,7 +215,7 @@ func (e *encoder) decisions(list []Decision) {
 			e.number("app", int64(d.App))
 			e.number("container", int64(d.Container))
 			e.number("node", int64(d.Node))
-			e.amounts("resource", d.Resource)
+			e.amounts("resource", &d.Resource)
 			e.number("priority", int64(d.Priority))
 			e.number("id", d.ID)
 			e.number("execution", int64(d.Execution))

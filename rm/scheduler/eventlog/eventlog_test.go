@@ -19,6 +19,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/yarn/records"
 )
 
@@ -146,38 +147,38 @@ func (l *live) step(t *rapid.T) {
 	}
 	switch what := rapid.IntRange(0, 25).Draw(t, "event"); {
 	case what == 0 || node < 0:
-		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
+		l.nodes = append(l.nodes, eventlogtest.AddNode(l.s, scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
 		}))
 	case what == 1 || app < 0:
 		l.seq++
-		h := l.s.AddApp(drive.AppSpec{
+		h := eventlogtest.AddApp(l.s, drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Seq: l.seq, Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"), User: "u<>&", AM: slot, Type: rapid.SampledFrom([]string{"MAPREDUCE", "SPARK"}).Draw(t, "type")},
 			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(l.seq)}, SpareMaster: rapid.Bool().Draw(t, "spared"),
 		})
-		l.s.Name(h, fmt.Sprint("app", l.seq))
+		l.s.Apply(&eventlog.Event{Op: eventlog.Name, App: h, Name: fmt.Sprint("app", l.seq)})
 		l.apps = append(l.apps, h)
 	case what <= 5:
 		n, work := rapid.Int32Range(0, 9).Draw(t, "count"), rapid.SampledFrom([]scheduler.Work{0, 0, 1}).Draw(t, "work")
 		priority := rapid.SampledFrom([]int32{1, 10, 20}).Draw(t, "priority")
-		l.s.UpdateAsks(l.apps[app], []scheduler.Ask{
+		l.s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: l.apps[app], Asks: []scheduler.Ask{
 			{Priority: priority, Name: scheduler.Any, Capability: slot, Count: n, RelaxLocality: true, Work: work},
 			{Priority: priority, Name: "h1", Capability: slot, Count: n / 2, RelaxLocality: true, Work: work},
-		})
+		}})
 	case what == 6:
-		l.s.SetPriority(l.apps[app], rapid.Int32Range(0, 3).Draw(t, "priority"))
+		l.s.Apply(&eventlog.Event{Op: eventlog.SetPriority, App: l.apps[app], Priority: rapid.Int32Range(0, 3).Draw(t, "priority")})
 	case what == 7:
-		l.s.MoveApp(l.apps[app], rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue"))
+		l.s.Apply(&eventlog.Event{Op: eventlog.MoveApp, App: l.apps[app], Queue: rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue")})
 	case what == 8:
-		l.s.SetOpen(l.nodes[node], rapid.SampledFrom([]scheduler.Works{scheduler.AllWork, scheduler.NoWork, scheduler.WorkOf(1)}).Draw(t, "open"))
+		eventlogtest.Open(l.s, l.nodes[node], rapid.SampledFrom([]scheduler.Works{scheduler.AllWork, scheduler.NoWork, scheduler.WorkOf(1)}).Draw(t, "open"))
 	case what == 9:
-		l.s.UpdateBlacklist(l.apps[app], []string{"h2"}, nil)
+		l.s.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: l.apps[app], Add: []string{"h2"}})
 	case what == 10 && len(l.containers) > 0:
 		i := rapid.IntRange(0, len(l.containers)-1).Draw(t, "container")
 		if rapid.Bool().Draw(t, "fails") {
-			l.s.Fail(l.containers[i].container)
+			l.s.Apply(&eventlog.Event{Op: eventlog.Free, Container: l.containers[i].container, Failed: true})
 		} else {
-			l.s.Free(l.containers[i].container)
+			l.s.Apply(&eventlog.Event{Op: eventlog.Free, Container: l.containers[i].container})
 		}
 		l.containers = slices.Delete(l.containers, i, i+1)
 	case what == 11:
@@ -185,55 +186,55 @@ func (l *live) step(t *rapid.T) {
 	case what == 12 && len(l.containers) > 0: // as after the node's rack has changed
 		c := rapid.SampledFrom(l.containers).Draw(t, "container")
 		l.free(c.container)
-		l.containers = append(l.containers, held{l.s.Restore(c.app, c.node, slot, drive.Container{
+		l.containers = append(l.containers, held{eventlogtest.Restore(l.s, c.app, c.node, slot, drive.Container{
 			Attempt: 1, ID: l.ids, Priority: 1, Since: l.now, AM: rapid.Bool().Draw(t, "master"),
 		}), c.app, c.node})
 		l.ids++
 	case what == 14 && len(l.containers) > 0:
-		l.s.SetHeld(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(0, 1).Draw(t, "held")))
+		l.s.Apply(&eventlog.Event{Op: eventlog.SetHeld, Container: rapid.SampledFrom(l.containers).Draw(t, "container").container, Resource: eventlog.Amounts(slot.Times(rapid.Int64Range(0, 1).Draw(t, "held")))})
 	case what == 15 && len(l.containers) > 0:
-		l.s.Grow(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(2, 4).Draw(t, "growth")))
+		l.s.Apply(&eventlog.Event{Op: eventlog.Grow, Container: rapid.SampledFrom(l.containers).Draw(t, "container").container, Resource: eventlog.Amounts(slot.Times(rapid.Int64Range(2, 4).Draw(t, "growth")))})
 	case what == 16:
-		l.s.SetAbility(l.nodes[node], drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28})
+		l.s.Apply(&eventlog.Event{Op: eventlog.SetAbility, Node: l.nodes[node], Ability: &drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28}})
 	case what == 19:
-		l.s.NoteOutputs(l.apps[app], rapid.Int64Range(0, 9).Draw(t, "maps"), rapid.Int64Range(0, 1<<40).Draw(t, "bytes"))
+		l.s.Apply(&eventlog.Event{Op: eventlog.NoteOutputs, App: l.apps[app], Maps: rapid.Int64Range(0, 9).Draw(t, "maps"), Bytes: rapid.Int64Range(0, 1<<40).Draw(t, "bytes")})
 	case what == 25:
-		l.s.NoteTasks(l.apps[app], scheduler.TaskReport{
+		l.s.Apply(&eventlog.Event{Op: eventlog.NoteTasks, App: l.apps[app], Tasks: &eventlog.Tasks{
 			Left: rapid.Int64Range(0, 9).Draw(t, "left"), Copies: rapid.Bool().Draw(t, "makes copies"), Young: rapid.Int64Range(0, 9).Draw(t, "young"),
 			Detection: rapid.Int64Range(0, 9000).Draw(t, "detection"), ToRead: rapid.Int64Range(0, 9).Draw(t, "to read"), ToMake: rapid.Int64Range(0, 9).Draw(t, "to make"),
 			Ended: rapid.Int64Range(0, 99).Draw(t, "ended"), Beta: rapid.Float64Range(0, 3).Draw(t, "beta"),
-		})
+		}})
 	case what == 24:
-		l.s.NoteStaged(l.apps[app], l.nodes[node], rapid.Int64Range(0, 3).Draw(t, "maps"))
+		l.s.Apply(&eventlog.Event{Op: eventlog.NoteStaged, App: l.apps[app], Node: l.nodes[node], Maps: rapid.Int64Range(0, 3).Draw(t, "maps")})
 	case what == 20:
-		l.s.NoteBandwidth(rapid.Float64Range(0, 1e12).Draw(t, "bandwidth"))
+		l.s.Apply(&eventlog.Event{Op: eventlog.NoteBandwidth, Part: rapid.Float64Range(0, 1e12).Draw(t, "bandwidth")})
 	case what == 17:
-		l.s.SetProgress(l.apps[app], rapid.Float64Range(0, 1).Draw(t, "part"))
+		l.s.Apply(&eventlog.Event{Op: eventlog.SetProgress, App: l.apps[app], Part: rapid.Float64Range(0, 1).Draw(t, "part")})
 	case what == 18 && len(l.containers) > 0:
 		h := rapid.SampledFrom(l.containers).Draw(t, "container").container
 		switch rapid.IntRange(0, 9).Draw(t, "report") {
 		case 6:
-			_ = l.s.Swap(h, rapid.SampledFrom([]int32{1, 10, 20}).Draw(t, "priority"), rapid.Int64Range(-1, 0).Draw(t, "request"))
+			l.s.Apply(&eventlog.Event{Op: eventlog.Swap, Container: h, Priority: rapid.SampledFrom([]int32{1, 10, 20}).Draw(t, "priority"), Request: rapid.Int64Range(-1, 0).Draw(t, "request")})
 		case 7:
-			l.s.Unswap(h)
+			l.s.Apply(&eventlog.Event{Op: eventlog.Unswap, Container: h})
 		case 4:
-			l.s.SetMemory(h, rapid.Int64Range(0, 1<<30).Draw(t, "bytes"))
+			l.s.Apply(&eventlog.Event{Op: eventlog.SetMemory, Container: h, Total: rapid.Int64Range(0, 1<<30).Draw(t, "bytes")})
 		case 5:
-			l.s.Took(h, rapid.Int64Range(0, 5000).Draw(t, "took"))
+			l.s.Apply(&eventlog.Event{Op: eventlog.Took, Container: h, Total: rapid.Int64Range(0, 5000).Draw(t, "took")})
 		case 0:
-			l.s.Refused(h, true)
+			l.s.Apply(&eventlog.Event{Op: eventlog.Refused, Container: h})
 		case 8:
-			l.s.Refused(h, false)
+			l.s.Apply(&eventlog.Event{Op: eventlog.NotBegun, Container: h})
 		case 1:
-			l.s.NoteHeld(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "noted")))
+			l.s.Apply(&eventlog.Event{Op: eventlog.NoteHeld, Container: h, Resource: eventlog.Amounts(slot.Times(rapid.Int64Range(0, 1).Draw(t, "noted")))})
 		case 2:
-			l.s.WasSuspended(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "was")), l.now, "root.b")
-			l.s.SetPast(h, rapid.IntRange(0, 2).Draw(t, "times"), rapid.Int64Range(0, 100).Draw(t, "total"))
+			l.s.Apply(&eventlog.Event{Op: eventlog.WasSuspended, Container: h, Resource: eventlog.Amounts(slot.Times(rapid.Int64Range(0, 1).Draw(t, "was"))), Since: l.now, Queue: "root.b"})
+			l.s.Apply(&eventlog.Event{Op: eventlog.SetPast, Container: h, Times: rapid.IntRange(0, 2).Draw(t, "times"), Total: rapid.Int64Range(0, 100).Draw(t, "total")})
 		default:
-			l.s.Return(h, rapid.Bool().Draw(t, "forced"))
+			l.s.Apply(&eventlog.Event{Op: eventlog.Return, Container: h, Forced: rapid.Bool().Draw(t, "forced")})
 		}
 	case what == 13 && len(l.containers) > 0:
-		l.s.ResizeContainer(rapid.SampledFrom(l.containers).Draw(t, "container").container, slot.Times(rapid.Int64Range(1, 3).Draw(t, "size")))
+		l.s.Apply(&eventlog.Event{Op: eventlog.Resize, Container: rapid.SampledFrom(l.containers).Draw(t, "container").container, Resource: eventlog.Amounts(slot.Times(rapid.Int64Range(1, 3).Draw(t, "size")))})
 	default:
 		l.now += rapid.Int64Range(0, 3000).Draw(t, "ms")
 		for l.decide() {
@@ -250,7 +251,7 @@ func (l *live) decide() (again bool) {
 		switch d.Kind {
 		case drive.Allocate:
 			l.containers = append(l.containers, held{d.Container, d.App, d.Node})
-			l.s.Identify(1, l.ids, false, d.Container)
+			l.s.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: l.ids, Containers: []scheduler.ContainerHandle{d.Container}})
 			l.ids++
 		case drive.Kill:
 			kill = append(kill, d.Container)
@@ -263,7 +264,7 @@ func (l *live) decide() (again bool) {
 }
 
 func (l *live) free(h scheduler.ContainerHandle) {
-	l.s.Free(h)
+	l.s.Apply(&eventlog.Event{Op: eventlog.Free, Container: h})
 	l.containers = slices.DeleteFunc(l.containers, func(c held) bool { return c.container == h })
 }
 
@@ -272,11 +273,11 @@ func (l *live) remove(app int) {
 	h := l.apps[app]
 	l.containers = slices.DeleteFunc(l.containers, func(c held) bool {
 		if c.app == h {
-			l.s.Free(c.container)
+			l.s.Apply(&eventlog.Event{Op: eventlog.Free, Container: c.container})
 		}
 		return c.app == h
 	})
-	l.s.RemoveApp(h)
+	l.s.Apply(&eventlog.Event{Op: eventlog.RemoveApp, App: h})
 	l.apps = slices.Delete(l.apps, app, app+1)
 }
 
@@ -317,15 +318,15 @@ func TestRoundsAreReplayed(t *testing.T) {
 	for name, queues := range preempting {
 		var log bytes.Buffer
 		l := &live{s: beginWith(t, &log, queues), kinds: map[drive.Kind]int{}}
-		n := l.s.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
-		l.s.SetAbility(n, drive.Ability{Suspend: true, Shrink: true, Reclaim: true})
+		n := eventlogtest.AddNode(l.s, scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+		l.s.Apply(&eventlog.Event{Op: eventlog.SetAbility, Node: n, Ability: &drive.Ability{Suspend: true, Shrink: true, Reclaim: true}})
 		for i, queue := range []string{"root.a", "root.b"} {
-			h := l.s.AddApp(drive.AppSpec{
+			h := eventlogtest.AddApp(l.s, drive.AppSpec{
 				AppSpec: scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u", AM: slot},
 				ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(i + 1)},
 			})
 			count := int32(4 - 3*i)
-			l.s.UpdateAsks(h, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true}})
+			l.s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: h, Asks: []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true}}})
 			for range 5 {
 				l.now += 1000
 				for l.decide() {
@@ -377,12 +378,12 @@ func recorded(t fataler) []byte {
 	var log bytes.Buffer
 	s := begin(t, &log)
 	for _, host := range []string{"h1", "h2"} {
-		s.AddNode(scheduler.NodeSpec{Host: host, Rack: "/r", Capability: slot.Times(2)})
+		eventlogtest.AddNode(s, scheduler.NodeSpec{Host: host, Rack: "/r", Capability: slot.Times(2)})
 	}
-	h := s.AddApp(drive.AppSpec{
+	h := eventlogtest.AddApp(s, drive.AppSpec{
 		AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: slot}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1},
 	})
-	s.UpdateAsks(h, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: 5, RelaxLocality: true}})
+	s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: h, Asks: []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: 5, RelaxLocality: true}}})
 	s.Step(5000)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -413,12 +414,12 @@ func TestDifference(t *testing.T) {
 func TestWhy(t *testing.T) {
 	var log bytes.Buffer
 	s := begin(t, &log)
-	s.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(2)})
-	h := s.AddApp(drive.AppSpec{
+	eventlogtest.AddNode(s, scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(2)})
+	h := eventlogtest.AddApp(s, drive.AppSpec{
 		AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: slot}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1},
 	})
-	s.UpdateBlacklist(h, []string{"h9", "h8"}, nil)
-	s.UpdateAsks(h, []scheduler.Ask{{Priority: 4, AllocationRequestID: 6, Name: scheduler.Any, Capability: slot.Times(3), Count: 2, RelaxLocality: true}})
+	s.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: h, Add: []string{"h9", "h8"}})
+	s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: h, Asks: []scheduler.Ask{{Priority: 4, AllocationRequestID: 6, Name: scheduler.Any, Capability: slot.Times(3), Count: 2, RelaxLocality: true}}})
 	s.Step(5000)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -505,7 +506,7 @@ func TestFullDisk(t *testing.T) {
 	if err := w.Begin(eventlog.Header{}); err == nil {
 		t.Error("nothing is said of a full disk")
 	}
-	w.Append(&eventlog.Record{Op: eventlog.Free})
+	w.Append(&eventlog.Event{Op: eventlog.Free})
 	if w.Err() == nil {
 		t.Error("the error is forgotten")
 	}
@@ -554,11 +555,11 @@ func TestReservationsOfFairQueuesAreReplayed(t *testing.T) {
 			Allocation: `<allocations><queue name="a"/><queue name="b"/></allocations>`,
 		})
 		for i := range 2 {
-			s.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("h", i), Rack: "/r", Capability: slot})
+			eventlogtest.AddNode(s, scheduler.NodeSpec{Host: fmt.Sprint("h", i), Rack: "/r", Capability: slot})
 		}
 		for i, queue := range []string{"root.a", "root.b"} {
-			h := s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u"}})
-			s.UpdateAsks(h, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}})
+			h := eventlogtest.AddApp(s, drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: int64(i), Queue: queue, User: "u"}})
+			s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: h, Asks: []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}}})
 			s.Step(int64(i) * 5)
 		}
 		if got := len(s.Reservations()); got != want {

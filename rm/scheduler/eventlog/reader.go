@@ -9,11 +9,11 @@ import (
 	"io"
 )
 
-// Entry is a line of a log: one of Header and Record is set.
+// Entry is a line of a log: one of Header and Event is set.
 type Entry struct {
 	Line   int
 	Header *Header
-	Record *Record
+	Event  *Event
 }
 
 // Reader reads a log.
@@ -86,11 +86,18 @@ func (r *Reader) decode(text []byte) (Entry, error) {
 	if !r.open {
 		return Entry{}, errors.New(`a log begins with a header ("heddle-events"): this is none`)
 	}
-	rec := &Record{}
-	if err := json.Unmarshal(text, rec); err != nil {
+	e := &Event{}
+	err := json.Unmarshal(text, e)
+	if err == nil {
+		err = e.Resource.Check()
+	}
+	if errors.As(err, new(invalid)) {
+		return Entry{}, fmt.Errorf("%s: %w", e.Op, err)
+	}
+	if err != nil {
 		return Entry{}, fmt.Errorf("an event: %w", err)
 	}
-	return Entry{Line: r.line, Record: rec}, nil
+	return Entry{Line: r.line, Event: e}, nil
 }
 
 // ReadHeader reads the line with which a session begins. It refuses formats that this program doesn't know.
@@ -101,6 +108,9 @@ func ReadHeader(text []byte) (*Header, error) {
 	}
 	if h.Format < 1 || h.Format > Version {
 		return nil, fmt.Errorf("the log's format is %d, and this program reads formats up to %d: replay it with Heddle %s", h.Format, Version, h.Heddle)
+	}
+	if err := h.Minimum.Check(); err != nil {
+		return nil, fmt.Errorf("the session's smallest container: %w", err)
 	}
 	return h, nil
 }

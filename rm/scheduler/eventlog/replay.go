@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Replay plays a log event by event.
+// Replay plays a log event by event, through the same door as a leader (apply).
 type Replay struct {
 	log       *Reader
 	Header    *Header       // of the session that is played
@@ -39,13 +39,6 @@ type holder struct {
 
 // live knows which handles name something.
 type live[H ~int32] map[H]bool
-
-func (l live[H]) check(what string, h H) error {
-	if !l[h] {
-		return fmt.Errorf("there is no %s %d", what, h)
-	}
-	return nil
-}
 
 func (l live[H]) enter(what string, want, got H) error {
 	if want != got {
@@ -84,7 +77,7 @@ func (p *Replay) Step() (Entry, error) {
 		err = p.begin(e.Header)
 	} else {
 		p.Events++
-		err = p.guarded(e.Record)
+		err = p.guarded(e.Event)
 	}
 	var differs *Difference
 	if errors.As(err, &differs) {
@@ -106,16 +99,12 @@ func (p *Replay) begin(h *Header) error {
 	if err != nil {
 		return fmt.Errorf("the session's queues: %w", err)
 	}
-	least, err := h.Minimum.resource()
-	if err != nil {
-		return fmt.Errorf("the session's smallest container: %w", err)
-	}
 	if h.Heartbeat < 0 || h.Heartbeat > time.Hour.Milliseconds() {
 		return fmt.Errorf("the session's heartbeat is %d ms", h.Heartbeat)
 	}
 	p.Header, p.Time = h, h.Time
 	p.Sessions++
-	p.Driver = drive.New(scheduler.Config{Tree: tree, Types: types, Minimum: least, Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
+	p.Driver = drive.New(scheduler.Config{Tree: tree, Types: types, Minimum: records.Resource(h.Minimum), Heartbeat: time.Duration(h.Heartbeat) * time.Millisecond})
 	p.nodes, p.apps, p.containers = live[scheduler.NodeHandle]{}, live[scheduler.AppHandle]{}, live[scheduler.ContainerHandle]{}
 	p.owner, p.names = map[scheduler.ContainerHandle]holder{}, map[scheduler.AppHandle]string{}
 	p.onNode, p.ofApp = map[scheduler.NodeHandle]int{}, map[scheduler.AppHandle]int{}
@@ -123,262 +112,193 @@ func (p *Replay) begin(h *Header) error {
 }
 
 // guarded plays an event, and takes a panic of the scheduler for what the log leads to.
-func (p *Replay) guarded(r *Record) (err error) {
+func (p *Replay) guarded(e *Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s makes the scheduler panic: %v", r.Op, v)
+			err = fmt.Errorf("%s makes the scheduler panic: %v", e.Op, v)
 		}
 	}()
-	return p.play(r)
-}
-
-func (p *Replay) play(r *Record) error {
-	size, err := r.Resource.resource()
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Op, err)
-	}
-	switch r.Op {
-	case AddNode, RemoveNode, SetLabel, SetCapability, SetOpen, SetAbility:
-		err = p.node(r, size)
-	case SetExclusive:
-		p.Driver.SetExclusive(r.Label, r.Open)
-	case SetAttributes:
-		p.Driver.SetAttributes(r.Host, r.Attributes)
-	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, NoteTasks, Name, NameApp:
-		err = p.app(r, size)
-	case Identify:
-		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetStopped, SetMemory, Took, Return, Refused, NotBegun, Swap, Unswap, SetTags:
-		err = p.container(r, size)
-	case Unreserve:
-		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
-			return &Difference{What: fmt.Sprintf("container %d was reserved: %v; now: %v", r.Container, r.Open, ok)}
-		}
-	case MoveReservation:
-		if ok := p.Driver.Scheduler.MoveReservation(r.Container, r.Node); ok != r.Open {
-			return &Difference{What: fmt.Sprintf("reservation %d could be moved to node %d: %v; now: %v", r.Container, r.Node, r.Open, ok)}
-		}
-	case MakeKillable:
-		if ok := p.Driver.Scheduler.MakeKillable(r.Container); ok != r.Open {
-			return &Difference{What: fmt.Sprintf("container %d became killable: %v; now: %v", r.Container, r.Open, ok)}
-		}
-	case PreemptFor:
-		if err = p.containers.check("container", r.Container); err == nil && p.apps[r.App] { // else nothing was set aside
-			p.Driver.Scheduler.PreemptFor(r.Container, r.App)
-		}
-	case NoteBandwidth:
-		if !(r.Part >= 0) {
-			err = fmt.Errorf("outputs are fetched at %v bytes per second", r.Part)
-			break
-		}
-		p.Driver.NoteBandwidth(r.Part)
-	case NoteSpeed:
-		if !(r.Part >= 0) || r.Task >= survey.Tasks {
-			err = fmt.Errorf("tasks of type %d are %v times as fast on host %q", r.Task, r.Part, r.Host)
-			break
-		}
-		p.Driver.NoteSpeed(r.Host, r.Task, r.Part)
-	case SpareKillable:
-		p.Driver.Scheduler.SpareKillable()
+	switch e.Op {
 	case Step, Schedule:
-		return p.step(r)
-	case SetTree:
-		err = p.setTree(r)
+		return p.step(e)
+	case Unreserve, MoveReservation, MakeKillable, PreemptFor, SpareKillable:
+		err = p.first(e)
 	default:
-		err = errors.New("this program has no such event")
+		err = p.play(e)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.Op, err)
+		return fmt.Errorf("%s: %w", e.Op, err)
 	}
 	return nil
 }
 
-func (p *Replay) node(r *Record, size records.Resource) error {
-	if r.Op == AddNode {
-		return p.nodes.enter("node", r.Node, p.Driver.AddNode(scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size, Label: r.Label}))
-	}
-	if err := p.nodes.check("node", r.Node); err != nil {
+// play applies an event if it can be one, and compares the results.
+func (p *Replay) play(e *Event) error {
+	if err := p.check(e); err != nil {
 		return err
 	}
-	switch r.Op {
-	case RemoveNode:
-		if n := p.onNode[r.Node]; n > 0 {
-			return fmt.Errorf("node %d still has %d containers", r.Node, n)
+	now := *e
+	if e.Op == SetTree {
+		var err error
+		if now.Tree, _, err = e.Queues.Tree(); err != nil {
+			return err
 		}
-		delete(p.nodes, r.Node)
-		p.Driver.RemoveNode(r.Node)
-	case SetLabel:
-		p.Driver.SetLabel(r.Node, r.Label)
-	case SetCapability:
-		p.Driver.SetCapability(r.Node, size)
-	case SetOpen:
-		to := scheduler.OpenIf(r.Open)
-		if r.Work != scheduler.NoWork {
-			to = r.Work
+	}
+	apply(p.Driver, &now)
+	if now.Open != e.Open {
+		return p.otherwise(e, &now)
+	}
+	switch e.Op {
+	case AddNode:
+		return p.nodes.enter("node", e.Node, now.Node)
+	case AddApp:
+		if now.Err != nil {
+			return now.Err
 		}
-		p.Driver.SetOpen(r.Node, to)
-	case SetAbility:
-		if r.Ability == nil {
-			return errors.New("the log doesn't say what the node can do")
-		}
-		p.Driver.SetAbility(r.Node, *r.Ability)
-	}
-	return nil
-}
-
-func (p *Replay) app(r *Record, size records.Resource) error {
-	if r.Op == AddApp {
-		return p.addApp(r, size)
-	}
-	if err := p.apps.check("application", r.App); err != nil {
-		return err
-	}
-	switch r.Op {
+		p.names[e.App] = e.Name
+		return p.apps.enter("application", e.App, now.App)
+	case Restore:
+		p.hold(now.Container, e.App, e.Node)
+		return p.containers.enter("container", e.Container, now.Container)
 	case Name:
-		p.names[r.App] = r.Name
-	case NameApp:
-		p.Driver.NameApp(r.App, r.Name, r.Add)
-	case SetProgress:
-		p.Driver.SetProgress(r.App, r.Part)
-	case NoteOutputs:
-		if r.Maps < 0 || r.Bytes < 0 {
-			return fmt.Errorf("%d maps have outputs of %d bytes", r.Maps, r.Bytes)
-		}
-		p.Driver.NoteOutputs(r.App, r.Maps, r.Bytes)
-	case NoteStaged:
-		if r.Maps < 0 {
-			return fmt.Errorf("the input of %d maps is in memory", r.Maps)
-		}
-		if err := p.nodes.check("node", r.Node); err != nil {
-			return err
-		}
-		p.Driver.NoteStaged(r.App, r.Node, r.Maps)
-	case NoteTasks:
-		report, err := r.Tasks.decode()
-		if err != nil {
-			return err
-		}
-		p.Driver.NoteTasks(r.App, report)
-	case RemoveApp:
-		if n := p.ofApp[r.App]; n > 0 {
-			return fmt.Errorf("application %d still has %d containers", r.App, n)
-		}
-		delete(p.apps, r.App)
-		delete(p.names, r.App)
-		p.Driver.RemoveApp(r.App)
-	case MoveApp:
-		p.Driver.MoveApp(r.App, r.Queue)
-	case SetPriority:
-		p.Driver.SetPriority(r.App, r.Priority)
-	case UpdateAsks:
-		asks := make([]scheduler.Ask, len(r.Asks))
-		for i := range r.Asks {
-			var err error
-			if asks[i], err = r.Asks[i].decode(); err != nil {
-				return err
+		p.names[e.App] = e.Name
+	}
+	return nil
+}
+
+// subjects says what an event is about: what must be there. Those that aren't listed are none that can be applied.
+var subjects = map[Op]struct{ node, app, container bool }{
+	AddNode: {}, AddApp: {}, SetExclusive: {}, SetAttributes: {}, NoteBandwidth: {}, NoteSpeed: {}, SetTree: {}, Identify: {},
+	RemoveNode: {node: true}, SetLabel: {node: true}, SetCapability: {node: true}, SetOpen: {node: true}, SetAbility: {node: true},
+	RemoveApp: {app: true}, MoveApp: {app: true}, SetPriority: {app: true}, UpdateAsks: {app: true}, ClearAsks: {app: true},
+	UpdateBlacklist: {app: true}, SetProgress: {app: true}, NoteOutputs: {app: true}, NoteTasks: {app: true}, Name: {app: true}, NameApp: {app: true},
+	NoteStaged: {app: true, node: true}, Restore: {app: true, node: true},
+	Free: {container: true}, Resize: {container: true}, Grow: {container: true}, SetHeld: {container: true}, NoteHeld: {container: true},
+	WasSuspended: {container: true}, SetPast: {container: true}, SetStopped: {container: true}, SetMemory: {container: true}, Took: {container: true},
+	Return: {container: true}, Refused: {container: true}, NotBegun: {container: true}, Swap: {container: true}, Unswap: {container: true},
+	SetTags: {container: true},
+}
+
+// check refuses what a scheduler wouldn't survive: events of what isn't there, or with values that can't be. It takes out of the books what goes.
+func (p *Replay) check(e *Event) error {
+	needs, known := subjects[e.Op]
+	if !known {
+		return errors.New("this program has no such event")
+	}
+	var missing []error
+	if needs.app && !p.apps[e.App] {
+		missing = append(missing, fmt.Errorf("there is no application %d", e.App))
+	}
+	if needs.node && !p.nodes[e.Node] {
+		missing = append(missing, fmt.Errorf("there is no node %d", e.Node))
+	}
+	if needs.container && !p.containers[e.Container] {
+		missing = append(missing, fmt.Errorf("there is no container %d", e.Container))
+	}
+	if err := errors.Join(missing...); err != nil {
+		return err
+	}
+	switch e.Op {
+	case Identify:
+		for _, h := range e.Containers {
+			if !p.containers[h] {
+				return fmt.Errorf("there is no container %d", h)
 			}
 		}
-		p.Driver.UpdateAsks(r.App, asks)
-	case ClearAsks:
-		p.Driver.ClearAsks(r.App)
-	case UpdateBlacklist:
-		p.Driver.UpdateBlacklist(r.App, r.Add, r.Remove)
+	case RemoveNode:
+		if n := p.onNode[e.Node]; n > 0 {
+			return fmt.Errorf("node %d still has %d containers", e.Node, n)
+		}
+		delete(p.nodes, e.Node)
+	case RemoveApp:
+		if n := p.ofApp[e.App]; n > 0 {
+			return fmt.Errorf("application %d still has %d containers", e.App, n)
+		}
+		delete(p.apps, e.App)
+		delete(p.names, e.App)
+	case Free:
+		delete(p.containers, e.Container)
+		p.onNode[p.owner[e.Container].node]--
+		p.ofApp[p.owner[e.Container].app]--
+		delete(p.owner, e.Container)
+	}
+	return e.sane()
+}
+
+// sane refuses values that no caller of Driver.Apply has.
+func (e *Event) sane() error {
+	switch e.Op {
+	case SetAbility:
+		if e.Ability == nil {
+			return errors.New("the log doesn't say what the node can do")
+		}
+	case NoteOutputs:
+		if e.Maps < 0 || e.Bytes < 0 {
+			return fmt.Errorf("%d maps have outputs of %d bytes", e.Maps, e.Bytes)
+		}
+	case NoteStaged:
+		if e.Maps < 0 {
+			return fmt.Errorf("the input of %d maps is in memory", e.Maps)
+		}
+	case NoteTasks:
+		if !e.Tasks.sane() {
+			return fmt.Errorf("%+v can't be what an ApplicationMaster tells of its tasks", e.Tasks)
+		}
+	case NoteBandwidth:
+		if !(e.Part >= 0) {
+			return fmt.Errorf("outputs are fetched at %v bytes per second", e.Part)
+		}
+	case NoteSpeed:
+		if !(e.Part >= 0) || e.Task >= survey.Tasks {
+			return fmt.Errorf("tasks of type %d are %v times as fast on host %q", e.Task, e.Part, e.Host)
+		}
+	case SetTree:
+		if e.Queues == nil {
+			return errors.New("the log doesn't say what the new queues are")
+		}
 	}
 	return nil
 }
 
-func (p *Replay) addApp(r *Record, size records.Resource) (err error) {
-	spec := drive.AppSpec{
-		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, Type: r.Type, AM: size, Label: r.Label},
-		SpareMaster: r.AM, NeverSuspend: r.Never,
-	}
-	if r.Name != "" {
-		if spec.ID, err = records.ParseApplicationID(r.Name); err != nil {
-			return err
-		}
-		p.names[r.App] = r.Name
-	}
-	return p.apps.enter("application", r.App, p.Driver.AddApp(spec))
+// could says what a container could do, or not, for people.
+var could = map[Op]string{
+	Resize: "be resized to", Grow: "wait for room to grow to", SetHeld: "take", NoteHeld: "be said to take",
+	WasSuspended: "have been suspended with", Return: "take its claim again, forced or not:", Swap: "stand still for its application, holding",
 }
 
-// identify names containers.
-func (p *Replay) identify(r *Record) error {
-	for _, h := range r.Containers {
-		if err := p.containers.check("container", h); err != nil {
-			return err
-		}
+// otherwise is the difference of an event that had an effect then, and none now, or the other way round.
+func (p *Replay) otherwise(e, now *Event) error {
+	if e.Op == SetTree {
+		return &Difference{What: fmt.Sprintf("the new queues were taken: %v; now: %v", e.Open, now.Err)}
 	}
-	p.Driver.Identify(r.Attempt, r.First, r.AM, r.Containers...)
-	return nil
+	return &Difference{What: fmt.Sprintf("container %d could %s %v: %v; now: %v", e.Container, could[e.Op], records.Resource(e.Resource), e.Open, now.Open)}
 }
 
-func (p *Replay) container(r *Record, size records.Resource) error {
-	if r.Op == Restore {
-		if err := errors.Join(p.apps.check("application", r.App), p.nodes.check("node", r.Node)); err != nil {
-			return err
+// first plays an event of the first format, in which what rounds of preemption did stands as events.
+func (p *Replay) first(e *Event) error {
+	s := p.Driver.Scheduler
+	switch e.Op {
+	case Unreserve:
+		if ok := s.Unreserve(e.Container); ok != e.Open {
+			return &Difference{What: fmt.Sprintf("container %d was reserved: %v; now: %v", e.Container, e.Open, ok)}
 		}
-		h := p.Driver.Restore(r.App, r.Node, size, drive.Container{
-			Attempt: r.Attempt, ID: r.First, Priority: r.Priority, AM: r.AM, Since: r.Since,
-		})
-		p.hold(h, r.App, r.Node)
-		return p.containers.enter("container", r.Container, h)
-	}
-	if err := p.containers.check("container", r.Container); err != nil {
-		return err
-	}
-	switch r.Op {
-	case Resize:
-		return p.same(r, "be resized to", p.Driver.ResizeContainer(r.Container, size))
-	case Grow:
-		return p.same(r, "wait for room to grow to", p.Driver.Grow(r.Container, size))
-	case SetHeld:
-		return p.same(r, "take", p.Driver.SetHeld(r.Container, size))
-	case NoteHeld:
-		return p.same(r, "be said to take", p.Driver.NoteHeld(r.Container, size))
-	case WasSuspended:
-		return p.same(r, "have been suspended with", p.Driver.WasSuspended(r.Container, size, r.Since, r.Queue))
-	case Return:
-		return p.same(r, "take its claim again, forced or not:", p.Driver.Return(r.Container, r.Forced))
-	case Swap:
-		return p.same(r, "stand still for its application, holding", p.Driver.Swap(r.Container, r.Priority, r.Request) == nil)
-	case Unswap:
-		p.Driver.Unswap(r.Container)
-		return nil
-	case SetTags:
-		p.Driver.SetTags(r.Container, r.Add)
-		return nil
-	case SetMemory:
-		p.Driver.SetMemory(r.Container, r.Total)
-		return nil
-	case Took:
-		p.Driver.Took(r.Container, r.Total)
-		return nil
-	case SetPast:
-		p.Driver.SetPast(r.Container, r.Times, r.Total)
-		return nil
-	case SetStopped:
-		p.Driver.SetStopped(r.Container, r.Open)
-		return nil
-	case Refused, NotBegun:
-		p.Driver.Refused(r.Container, r.Op == Refused)
-		return nil
-	}
-	delete(p.containers, r.Container)
-	p.onNode[p.owner[r.Container].node]--
-	p.ofApp[p.owner[r.Container].app]--
-	delete(p.owner, r.Container)
-	if r.Failed {
-		p.Driver.Fail(r.Container)
-	} else {
-		p.Driver.Free(r.Container)
-	}
-	return nil
-}
-
-// same compares what became of a container with what the log says.
-func (p *Replay) same(r *Record, what string, ok bool) error {
-	if ok != r.Open {
-		return &Difference{What: fmt.Sprintf("container %d could %s %v: %v; now: %v", r.Container, what, r.Resource, r.Open, ok)}
+	case MoveReservation:
+		if ok := s.MoveReservation(e.Container, e.Node); ok != e.Open {
+			return &Difference{What: fmt.Sprintf("reservation %d could be moved to node %d: %v; now: %v", e.Container, e.Node, e.Open, ok)}
+		}
+	case MakeKillable:
+		if ok := s.MakeKillable(e.Container); ok != e.Open {
+			return &Difference{What: fmt.Sprintf("container %d became killable: %v; now: %v", e.Container, e.Open, ok)}
+		}
+	case PreemptFor:
+		if !p.containers[e.Container] {
+			return fmt.Errorf("there is no container %d", e.Container)
+		}
+		if p.apps[e.App] { // else nothing was set aside
+			s.PreemptFor(e.Container, e.App)
+		}
+	case SpareKillable:
+		s.SpareKillable()
 	}
 	return nil
 }
@@ -390,24 +310,9 @@ func (p *Replay) hold(h scheduler.ContainerHandle, a scheduler.AppHandle, n sche
 	p.ofApp[a]++
 }
 
-// setTree replaces the queues.
-func (p *Replay) setTree(r *Record) error {
-	if r.Queues == nil {
-		return errors.New("the log doesn't say what the new queues are")
-	}
-	tree, _, err := r.Queues.Tree()
-	if err != nil {
-		return err
-	}
-	if err := p.Driver.SetTree(tree); (err == nil) != r.Open {
-		return &Difference{What: fmt.Sprintf("the new queues were taken: %v; now: %v", r.Open, err)}
-	}
-	return nil
-}
-
 // step runs the Driver, and compares. In a log of the first format the scheduler alone decides: what rounds did stands there
 // as events.
-func (p *Replay) step(r *Record) error {
+func (p *Replay) step(r *Event) error {
 	p.Time = r.Time
 	var now []drive.Decision
 	if r.Op == Step {
@@ -447,16 +352,14 @@ func (p *Replay) differs(how string, i int, then, now *Decision) error {
 }
 
 func (d *Decision) equal(o *Decision) bool {
-	a, errA := d.Resource.resource()
-	b, errB := o.Resource.resource()
-	return errA == nil && errB == nil && a == b && d.Kind == o.Kind && d.App == o.App && d.Container == o.Container && d.Node == o.Node &&
-		d.Priority == o.Priority && d.ID == o.ID && d.Execution == o.Execution && d.Locality == o.Locality
+	a, b := *d, *o
+	a.Reason, a.For = b.Reason, b.For
+	return a == b
 }
 
 func (p *Replay) describe(d *Decision) string {
-	r, _ := d.Resource.resource()
 	return fmt.Sprintf("%s %v to %s as container %d on node %d (priority %d, request %d, locality %d)",
-		d.Kind, r, p.NameOf(d.App), d.Container, d.Node, d.Priority, d.ID, d.Locality)
+		d.Kind, records.Resource(d.Resource), p.NameOf(d.App), d.Container, d.Node, d.Priority, d.ID, d.Locality)
 }
 
 // NameOf returns what people call an application.

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/yarn/records"
 )
 
@@ -21,16 +22,16 @@ func crowded(t *testing.T) (log []byte) {
 	var buf bytes.Buffer
 	s := begin(t, &buf)
 	for _, host := range []string{"h1", "h2"} {
-		s.AddNode(scheduler.NodeSpec{Host: host, Rack: "/r", Capability: slot.Times(2)})
+		eventlogtest.AddNode(s, scheduler.NodeSpec{Host: host, Rack: "/r", Capability: slot.Times(2)})
 	}
-	h := s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u"}})
-	s.Name(h, "crowd")
-	s.UpdateAsks(h, []scheduler.Ask{
+	h := eventlogtest.AddApp(s, drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u"}})
+	s.Apply(&eventlog.Event{Op: eventlog.Name, App: h, Name: "crowd"})
+	s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: h, Asks: []scheduler.Ask{
 		{Priority: 1, Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true},
 		{Priority: 2, Name: scheduler.Any, Capability: slot.Times(2), Count: 1, RelaxLocality: true},
-	})
+	}})
 	s.Step(5000)
-	s.Identify(1, 1, false, 0, 1)
+	s.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: 1, Containers: []scheduler.ContainerHandle{0, 1}})
 	if got := s.Reservations(); len(got) != 1 || got[0].Node != 0 {
 		t.Fatalf("%+v is reserved", got)
 	}
@@ -274,25 +275,25 @@ func TestWithoutALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := drive.New(scheduler.Config{Minimum: slot})
-	for _, d := range []interface {
-		AddNode(scheduler.NodeSpec) scheduler.NodeHandle
-		SetAbility(scheduler.NodeHandle, drive.Ability)
-		AddApp(drive.AppSpec) scheduler.AppHandle
-		UpdateAsks(scheduler.AppHandle, []scheduler.Ask)
-		Identify(attempt int32, first int64, am bool, containers ...scheduler.ContainerHandle)
-		Step(now int64) []drive.Decision
-		Fail(scheduler.ContainerHandle)
-	}{s, plain} {
-		n := d.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(2)})
-		d.SetAbility(n, drive.Ability{Suspend: true})
-		a := d.AddApp(drive.AppSpec{ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1}})
-		d.UpdateAsks(a, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}})
-		if got := d.Step(1000); len(got) != 3 {
-			t.Fatalf("%+v", got)
-		}
-		d.Identify(1, 1, true, 0, 1)
-		d.Fail(0)
+	spec := drive.AppSpec{ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1}}
+	node, able := scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(2)}, drive.Ability{Suspend: true}
+	asks := []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}}
+
+	n := eventlogtest.AddNode(s, node)
+	s.Apply(&eventlog.Event{Op: eventlog.SetAbility, Node: n, Ability: &able})
+	a := eventlogtest.AddApp(s, spec)
+	s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: asks})
+	if got := s.Step(1000); len(got) != 3 {
+		t.Fatalf("%+v", got)
 	}
+	s.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: 1, AM: true, Containers: []scheduler.ContainerHandle{0, 1}})
+	s.Apply(&eventlog.Event{Op: eventlog.Free, Container: 0, Failed: true})
+
+	plain.SetAbility(plain.AddNode(node), able)
+	plain.UpdateAsks(plain.AddApp(spec), asks)
+	plain.Step(1000)
+	plain.Identify(1, 1, true, 0, 1)
+	plain.Fail(0)
 	if diff := stateDiff(s.View.(*drive.Driver), plain); diff != "" {
 		t.Error(diff)
 	}

@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// state holds what there is, as far as the record of a session that continues in another file must begin with it. It follows the records.
+// state holds what there is, as far as the record of a session that continues in another file must begin with it. It follows the events.
 type state struct {
 	header     Header
 	nodes      map[scheduler.NodeHandle]*nodeNow
@@ -17,17 +17,16 @@ type state struct {
 	attributes map[string]map[string]string // by host
 	apps       map[scheduler.AppHandle]*appNow
 	containers []containerNow // by handle
-	// Containers granted after each other mostly have the same size: they share its amounts.
-	size    records.Resource
-	amounts amounts
+	// Containers granted after each other mostly have the same size: they share it.
+	size *records.Resource
 }
 
-type nodeNow struct{ add, open, ability *Record }
+type nodeNow struct{ add, open, ability *Event }
 
 type appNow struct {
-	add   Record
+	add   Event
 	name  string
-	named *Record
+	named *Event
 }
 
 // containerNow is a container that was granted, or restored.
@@ -35,7 +34,7 @@ type containerNow struct {
 	live     bool
 	app      scheduler.AppHandle
 	node     scheduler.NodeHandle
-	resource amounts
+	resource *records.Resource
 	attempt  int32
 	id       int64
 	priority int32
@@ -47,9 +46,16 @@ func newState(h Header) *state {
 	return &state{header: h, nodes: map[scheduler.NodeHandle]*nodeNow{}, exclusive: map[string]bool{}, attributes: map[string]map[string]string{}, apps: map[scheduler.AppHandle]*appNow{}}
 }
 
-// follow takes a record into account, and doesn't keep it.
-func (s *state) follow(r *Record) {
+// follow takes an event into account, and doesn't keep it.
+func (s *state) follow(r *Event) {
 	switch r.Op {
+	case Free:
+		s.containers[r.Container] = containerNow{}
+	case Identify:
+		for i, h := range r.Containers {
+			c := &s.containers[h]
+			c.attempt, c.id, c.am = r.Attempt, r.First+int64(i), r.AM && i == 0
+		}
 	case AddNode, RemoveNode, SetCapability, SetLabel, SetOpen, SetAbility:
 		s.followNode(r)
 	case SetExclusive:
@@ -66,7 +72,7 @@ func (s *state) follow(r *Record) {
 		}
 	case Restore:
 		s.set(r.Container, containerNow{
-			live: true, app: r.App, node: r.Node, resource: r.Resource, attempt: r.Attempt, id: r.First, priority: r.Priority, am: r.AM, since: r.Since,
+			live: true, app: r.App, node: r.Node, resource: s.shared(records.Resource(r.Resource)), attempt: r.Attempt, id: r.First, priority: r.Priority, am: r.AM, since: r.Since,
 		})
 	}
 }
@@ -75,20 +81,18 @@ func (s *state) follow(r *Record) {
 func (s *state) decided(now int64, decisions []drive.Decision) {
 	for i := range decisions {
 		if d := &decisions[i]; d.Kind == drive.Allocate {
-			if d.Resource != s.size {
-				s.size, s.amounts = d.Resource, amountsOf(d.Resource)
-			}
-			s.set(d.Container, containerNow{live: true, app: d.App, node: d.Node, resource: s.amounts, priority: d.Priority, since: now})
+			s.set(d.Container, containerNow{live: true, app: d.App, node: d.Node, resource: s.shared(d.Resource), priority: d.Priority, since: now})
 		}
 	}
 }
 
-// identify takes the names of containers into account.
-func (s *state) identify(attempt int32, first int64, am bool, containers []scheduler.ContainerHandle) {
-	for i, h := range containers {
-		c := &s.containers[h]
-		c.attempt, c.id, c.am = attempt, first+int64(i), am && i == 0
+// shared returns a resource that isn't changed any more.
+func (s *state) shared(r records.Resource) *records.Resource {
+	if s.size == nil || r != *s.size {
+		kept := r
+		s.size = &kept
 	}
+	return s.size
 }
 
 func (s *state) set(h scheduler.ContainerHandle, c containerNow) {
@@ -98,7 +102,7 @@ func (s *state) set(h scheduler.ContainerHandle, c containerNow) {
 	s.containers[h] = c
 }
 
-func (s *state) followNode(r *Record) {
+func (s *state) followNode(r *Event) {
 	if r.Op == AddNode {
 		add := *r
 		s.nodes[r.Node] = &nodeNow{add: &add}
@@ -121,7 +125,7 @@ func (s *state) followNode(r *Record) {
 	}
 }
 
-func (s *state) followApp(r *Record) {
+func (s *state) followApp(r *Event) {
 	if r.Op == AddApp {
 		s.apps[r.App] = &appNow{add: *r}
 		return
@@ -142,32 +146,32 @@ func (s *state) followApp(r *Record) {
 	}
 }
 
-// tell writes the state as records: nodes, applications, containers. of says what applications wait for, and the allocation tags of containers.
-func (s *state) tell(write func(*Record), of interface {
+// tell writes the state as events: nodes, applications, containers. of says what applications wait for, and the allocation tags of containers.
+func (s *state) tell(write func(*Event), of interface {
 	Asks(scheduler.AppHandle) []scheduler.Ask
 	TagsOf(scheduler.ContainerHandle) []string
 },
 ) {
 	for _, l := range slices.Sorted(maps.Keys(s.exclusive)) {
-		write(&Record{Op: SetExclusive, Label: l, Open: s.exclusive[l]})
+		write(&Event{Op: SetExclusive, Label: l, Open: s.exclusive[l]})
 	}
 	for _, h := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[h]
-		for _, r := range []*Record{n.add, n.open, n.ability} {
+		for _, r := range []*Event{n.add, n.open, n.ability} {
 			if r != nil {
 				write(r)
 			}
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.attributes)) {
-		write(&Record{Op: SetAttributes, Host: host, Attributes: s.attributes[host]})
+		write(&Event{Op: SetAttributes, Host: host, Attributes: s.attributes[host]})
 	}
 	handles := slices.Sorted(maps.Keys(s.apps))
 	for _, h := range handles {
 		a := s.apps[h]
 		write(&a.add)
 		if a.name != "" {
-			write(&Record{Op: Name, App: h, Name: a.name})
+			write(&Event{Op: Name, App: h, Name: a.name})
 		}
 		if a.named != nil {
 			write(a.named)
@@ -175,18 +179,18 @@ func (s *state) tell(write func(*Record), of interface {
 	}
 	for i := range s.containers {
 		if c := &s.containers[i]; c.live && c.id != 0 {
-			write(&Record{
-				Op: Restore, Container: scheduler.ContainerHandle(i), App: c.app, Node: c.node, Resource: c.resource,
+			write(&Event{
+				Op: Restore, Container: scheduler.ContainerHandle(i), App: c.app, Node: c.node, Resource: Amounts(*c.resource),
 				Attempt: c.attempt, First: c.id, Priority: c.priority, AM: c.am, Since: c.since,
 			})
 			if tags := of.TagsOf(scheduler.ContainerHandle(i)); len(tags) > 0 {
-				write(&Record{Op: SetTags, Container: scheduler.ContainerHandle(i), Add: tags})
+				write(&Event{Op: SetTags, Container: scheduler.ContainerHandle(i), Add: tags})
 			}
 		}
 	}
 	for _, h := range handles {
 		if waiting := of.Asks(h); len(waiting) > 0 {
-			write(&Record{Op: UpdateAsks, App: h, Asks: asksOf(waiting)})
+			write(&Event{Op: UpdateAsks, App: h, Asks: waiting})
 		}
 	}
 }

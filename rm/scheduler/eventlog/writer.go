@@ -9,7 +9,6 @@ import (
 	"os"
 	"sync"
 
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 )
 
@@ -109,18 +108,18 @@ func (w *Writer) Begin(h Header) error {
 	return nil
 }
 
-// Append writes a record, and doesn't keep it.
-func (w *Writer) Append(r *Record) {
+// Append writes an event, and doesn't keep it.
+func (w *Writer) Append(e *Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.admits() {
 		return
 	}
-	if text, usual := w.fast.line(w.lines, r); usual {
+	if text, usual := w.fast.line(w.lines, e); usual {
 		w.added(text)
 		return
 	}
-	kept := *r // encoding/json makes it escape
+	kept := *e // encoding/json makes it escape
 	w.encode(&kept)
 }
 
@@ -135,37 +134,7 @@ func (w *Writer) step(now int64, decisions []drive.Decision) {
 		w.added(text)
 		return
 	}
-	w.encode(&Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
-}
-
-// update, identify and free write records of these events, which are as frequent as grants.
-func (w *Writer) update(app scheduler.AppHandle, asks []scheduler.Ask) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.admits() {
-		return
-	}
-	if text, usual := w.fast.update(w.lines, app, asks); usual {
-		w.added(text)
-		return
-	}
-	w.encode(&Record{Op: UpdateAsks, App: app, Asks: asksOf(asks)})
-}
-
-func (w *Writer) identify(attempt int32, first int64, am bool, containers []scheduler.ContainerHandle) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.admits() {
-		w.added(w.fast.identify(w.lines, attempt, first, am, containers))
-	}
-}
-
-func (w *Writer) free(h scheduler.ContainerHandle, failed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.admits() {
-		w.added(w.fast.free(w.lines, h, failed))
-	}
+	w.encode(&Event{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
 }
 
 // resumes reports whether the record can continue after a gap.

@@ -16,6 +16,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/yarn/records"
 )
 
@@ -45,7 +46,7 @@ func TestTornLinesAreCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Append(&eventlog.Record{Op: eventlog.SpareKillable})
+		w.Append(&eventlog.Event{Op: eventlog.SpareKillable})
 		if err := w.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -89,7 +90,7 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 	}
 	written := to.Len()
 	for range 3 {
-		w.Append(&eventlog.Record{Op: eventlog.SpareKillable})
+		w.Append(&eventlog.Event{Op: eventlog.SpareKillable})
 		if err := w.Flush(); !errors.Is(err, io.ErrShortWrite) || !strings.Contains(err.Error(), "record the scheduler's events") {
 			t.Errorf("flush: %v", err)
 		}
@@ -104,7 +105,7 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 		t.Errorf("a driver that can't record says %v", err)
 	}
 	s := begin(t, &failing{at: 2})
-	s.Name(s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "ann"}}), "lost")
+	s.Apply(&eventlog.Event{Op: eventlog.Name, App: eventlogtest.AddApp(s, drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "ann"}}), Name: "lost"})
 	if err := s.Close(); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a driver whose last events aren't on record says %v", err)
 	}
@@ -130,7 +131,7 @@ func TestEventsAreFlushedOnceASecond(t *testing.T) {
 func TestNamesAreNotEscaped(t *testing.T) {
 	var log bytes.Buffer
 	s := begin(t, &log)
-	s.Name(s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "a&b"}}), "x < y")
+	s.Apply(&eventlog.Event{Op: eventlog.Name, App: eventlogtest.AddApp(s, drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "a&b"}}), Name: "x < y"})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestLogsThatCantBeRead(t *testing.T) {
 	broken := errors.New("broken disk")
 	header := recorded(t)[:bytes.IndexByte(recorded(t), '\n')+1]
 	p := eventlog.NewReplay(io.MultiReader(bytes.NewReader(header), iotest.ErrReader(broken)))
-	if e, err := p.Step(); err != nil || e.Line != 1 || e.Header == nil || e.Record != nil {
+	if e, err := p.Step(); err != nil || e.Line != 1 || e.Header == nil || e.Event != nil {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	if _, err := p.Step(); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "line 2: ") || p.Torn() {
@@ -156,36 +157,42 @@ func TestLogsThatCantBeRead(t *testing.T) {
 func TestAnswersComeBack(t *testing.T) {
 	var log bytes.Buffer
 	s := begin(t, &log)
-	n := s.AddNode(scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
-	if m := s.AddNode(scheduler.NodeSpec{Host: "i", Rack: "/r", Capability: slot}); m == n {
+	n := eventlogtest.AddNode(s, scheduler.NodeSpec{Host: "h", Rack: "/r", Capability: slot.Times(4)})
+	if m := eventlogtest.AddNode(s, scheduler.NodeSpec{Host: "i", Rack: "/r", Capability: slot}); m == n {
 		t.Errorf("both nodes are %d", n)
 	}
-	a := s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "u"}})
-	if b := s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "u"}}); b == a {
+	a := eventlogtest.AddApp(s, drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "u"}})
+	if b := eventlogtest.AddApp(s, drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "u"}}); b == a {
 		t.Errorf("both applications are %d", a)
 	}
-	c := s.Restore(a, n, slot, drive.Container{Attempt: 1, ID: 1})
-	if d := s.Restore(a, n, slot, drive.Container{Attempt: 1, ID: 2}); d == c {
+	c := eventlogtest.Restore(s, a, n, slot, drive.Container{Attempt: 1, ID: 1})
+	if d := eventlogtest.Restore(s, a, n, slot, drive.Container{Attempt: 1, ID: 2}); d == c {
 		t.Errorf("both containers are %d", c)
 	}
 	far := slot.Times(9)
 	for name, answer := range map[string]func(records.Resource) bool{
-		"resize":          func(to records.Resource) bool { return s.ResizeContainer(c, to) },
-		"hold":            func(to records.Resource) bool { return s.SetHeld(c, to) },
-		"be said to take": func(to records.Resource) bool { return s.NoteHeld(c, to) },
+		"resize": func(to records.Resource) bool {
+			return s.Apply(&eventlog.Event{Op: eventlog.Resize, Container: c, Resource: eventlog.Amounts(to)})
+		},
+		"hold": func(to records.Resource) bool {
+			return s.Apply(&eventlog.Event{Op: eventlog.SetHeld, Container: c, Resource: eventlog.Amounts(to)})
+		},
+		"be said to take": func(to records.Resource) bool {
+			return s.Apply(&eventlog.Event{Op: eventlog.NoteHeld, Container: c, Resource: eventlog.Amounts(to)})
+		},
 	} {
 		if !answer(slot) || answer(far) {
 			t.Errorf("a container can %s what it has: %t, too much: %t", name, answer(slot), answer(far))
 		}
 	}
-	if s.WasSuspended(c, far, 1, "root.b") || !s.WasSuspended(c, records.NewResource(64, 0), 1, "root.b") || !s.Return(c, true) {
+	if s.Apply(&eventlog.Event{Op: eventlog.WasSuspended, Container: c, Resource: eventlog.Amounts(far), Since: 1, Queue: "root.b"}) || !s.Apply(&eventlog.Event{Op: eventlog.WasSuspended, Container: c, Resource: eventlog.Amounts(records.NewResource(64, 0)), Since: 1, Queue: "root.b"}) || !s.Apply(&eventlog.Event{Op: eventlog.Return, Container: c, Forced: true}) {
 		t.Error("a container was suspended with more than it has, or can't have been, or can't return by force")
 	}
-	s.Identify(1, 1, false, c)
-	if !s.Grow(c, slot.Times(2)) || s.Grow(c, slot.Times(3)) {
+	s.Apply(&eventlog.Event{Op: eventlog.Identify, Attempt: 1, First: 1, Containers: []scheduler.ContainerHandle{c}})
+	if !s.Apply(&eventlog.Event{Op: eventlog.Grow, Container: c, Resource: eventlog.Amounts(slot.Times(2))}) || s.Apply(&eventlog.Event{Op: eventlog.Grow, Container: c, Resource: eventlog.Amounts(slot.Times(3))}) {
 		t.Error("a container can't wait for room to grow, or can twice")
 	}
-	if err := s.SetTree(queue.Default(queue.FIFO), nil); err == nil {
+	if s.Apply(&eventlog.Event{Op: eventlog.SetTree, Tree: queue.Default(queue.FIFO)}) {
 		t.Error("queues are taken away from under applications")
 	}
 }

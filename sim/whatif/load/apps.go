@@ -67,7 +67,7 @@ type container struct {
 	place     int // in app.running
 }
 
-func (b *builder) addApp(r *eventlog.Record, size records.Resource, line int) error {
+func (b *builder) addApp(r *eventlog.Event, line int) error {
 	if known := b.byID[r.Name]; r.Name != "" && known != nil && !known.gone && !known.confirmed {
 		known.confirmed = true
 		b.apps[r.App] = known
@@ -76,7 +76,7 @@ func (b *builder) addApp(r *eventlog.Record, size records.Resource, line int) er
 		return nil
 	}
 	a := &app{App: App{
-		ID: r.Name, Name: r.Name, Queue: r.Queue, User: r.User, Type: r.Type, Label: r.Label, Priority: r.Priority, Master: size,
+		ID: r.Name, Name: r.Name, Queue: r.Queue, User: r.User, Type: r.Type, Label: r.Label, Priority: r.Priority, Master: records.Resource(r.Resource),
 		Spare: r.AM, Keep: r.Never, Submit: b.now, Before: b.opening && b.restored(),
 		Line: line, Then: Outcome{Granted: -1, End: -1},
 	}, confirmed: true, leaf: r.Queue, rank: r.Priority}
@@ -112,7 +112,7 @@ func (b *builder) change(a *app, differs bool, c Change) {
 	a.Changes = append(a.Changes, c)
 }
 
-func (b *builder) app(r *eventlog.Record) error {
+func (b *builder) app(r *eventlog.Event) error {
 	a := b.apps[r.App]
 	if a == nil {
 		return fmt.Errorf("there is no application %d", r.App)
@@ -138,11 +138,7 @@ func (b *builder) app(r *eventlog.Record) error {
 	case eventlog.UpdateBlacklist:
 		b.change(a, true, Change{Op: r.Op, Add: r.Add, Remove: r.Remove})
 	case eventlog.UpdateAsks:
-		asks, err := r.Requests()
-		if err != nil {
-			return err
-		}
-		b.ask(a, asks)
+		b.ask(a, r.Asks)
 	}
 	return nil
 }
@@ -291,10 +287,10 @@ func (b *builder) grant(d *eventlog.Decision) error {
 	if b.containers[d.Container] != nil {
 		return fmt.Errorf("container %d is there already", d.Container)
 	}
-	size, err := d.Size()
-	if err != nil {
+	if err := d.Resource.Check(); err != nil {
 		return err
 	}
+	size := records.Resource(d.Resource)
 	o := b.attempt(a)
 	m := &b.machines[n]
 	a.asks.Served(d.Priority, d.ID, m.spec.Host, m.spec.Rack, scheduler.Locality(d.Locality))
@@ -346,7 +342,7 @@ func (b *builder) runs(c *container, h scheduler.ContainerHandle) {
 	}
 }
 
-func (b *builder) identify(r *eventlog.Record) error {
+func (b *builder) identify(r *eventlog.Event) error {
 	for i, h := range r.Containers {
 		c := b.containers[h]
 		if c == nil {
@@ -361,7 +357,8 @@ func (b *builder) identify(r *eventlog.Record) error {
 }
 
 // restore enters a container that a session before had, or that ran when the record began.
-func (b *builder) restore(r *eventlog.Record, size records.Resource) error {
+func (b *builder) restore(r *eventlog.Event) error {
+	size := records.Resource(r.Resource)
 	a := b.apps[r.App]
 	if a == nil {
 		return fmt.Errorf("there is no application %d", r.App)

@@ -45,9 +45,9 @@ type builder struct {
 	reasks     []int64 // ms from the loss of containers to the requests that followed
 }
 
-// located is a record with its line.
+// located is an event with its line.
 type located struct {
-	eventlog.Record
+	eventlog.Event
 	line int
 }
 
@@ -82,10 +82,6 @@ func (b *builder) begin(h *eventlog.Header) error {
 	if _, _, err := h.Queues.Tree(); err != nil {
 		return fmt.Errorf("the session's queues: %w", err)
 	}
-	least, err := h.Least()
-	if err != nil {
-		return fmt.Errorf("the session's smallest container: %w", err)
-	}
 	b.load.Sessions++
 	if h.Gap != nil {
 		b.gaps = append(b.gaps, gapOf(h))
@@ -93,7 +89,7 @@ func (b *builder) begin(h *eventlog.Header) error {
 	b.forgetHandles()
 	if !b.begun {
 		b.begun, b.opening = true, true
-		b.load.Begin, b.load.Queues, b.load.Minimum, b.load.Heartbeat = h.Time, h.Queues, least, h.Heartbeat
+		b.load.Begin, b.load.Queues, b.load.Minimum, b.load.Heartbeat = h.Time, h.Queues, records.Resource(h.Minimum), h.Heartbeat
 		b.now, b.queue = h.Time, h.Queues
 		return nil
 	}
@@ -143,15 +139,15 @@ func (b *builder) enter(e *eventlog.Entry) error {
 		}
 		return b.begin(e.Header)
 	}
-	if e.Record.Op != eventlog.Step {
-		b.window = append(b.window, located{*e.Record, e.Line})
+	if e.Event.Op != eventlog.Step {
+		b.window = append(b.window, located{*e.Event, e.Line})
 		return nil
 	}
-	if err := b.flush(max(e.Record.Time, b.now)); err != nil {
+	if err := b.flush(max(e.Event.Time, b.now)); err != nil {
 		return err
 	}
-	for i := range e.Record.Decisions {
-		if err := b.decided(&e.Record.Decisions[i]); err != nil {
+	for i := range e.Event.Decisions {
+		if err := b.decided(&e.Event.Decisions[i]); err != nil {
 			return fmt.Errorf("line %d: decision %d: %w", e.Line, i+1, err)
 		}
 	}
@@ -189,7 +185,7 @@ func (b *builder) flush(now int64) error {
 	}
 	for i := range b.window {
 		r := &b.window[i]
-		if err := b.play(&r.Record, r.line); err != nil {
+		if err := b.play(&r.Event, r.line); err != nil {
 			return fmt.Errorf("line %d: %s: %w", r.line, r.Op, err)
 		}
 	}
@@ -223,14 +219,10 @@ func put[K comparable](m map[K]bool, k K) map[K]bool {
 	return m
 }
 
-func (b *builder) play(r *eventlog.Record, line int) error {
-	size, err := r.Size()
-	if err != nil {
-		return err
-	}
+func (b *builder) play(r *eventlog.Event, line int) error {
 	switch r.Op {
 	case eventlog.AddNode, eventlog.RemoveNode, eventlog.SetLabel, eventlog.SetCapability, eventlog.SetOpen, eventlog.SetAbility:
-		return b.node(r, size)
+		return b.node(r)
 	case eventlog.SetExclusive:
 		b.event(Event{Op: r.Op, Label: r.Label, Exclusive: r.Open})
 	case eventlog.SetAttributes:
@@ -240,13 +232,13 @@ func (b *builder) play(r *eventlog.Record, line int) error {
 			b.setQueues(r.Queues)
 		}
 	case eventlog.AddApp:
-		return b.addApp(r, size, line)
+		return b.addApp(r, line)
 	case eventlog.RemoveApp, eventlog.MoveApp, eventlog.SetPriority, eventlog.UpdateAsks, eventlog.ClearAsks, eventlog.UpdateBlacklist, eventlog.Name, eventlog.NameApp:
 		return b.app(r)
 	case eventlog.Identify:
 		return b.identify(r)
 	case eventlog.Restore:
-		return b.restore(r, size)
+		return b.restore(r)
 	case eventlog.SetTags:
 		return b.setTags(r)
 	case eventlog.Free:
@@ -262,7 +254,8 @@ func (b *builder) play(r *eventlog.Record, line int) error {
 	return nil
 }
 
-func (b *builder) node(r *eventlog.Record, size records.Resource) error {
+func (b *builder) node(r *eventlog.Event) error {
+	size := records.Resource(r.Resource)
 	if r.Op == eventlog.AddNode {
 		spec := scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size, Label: r.Label}
 		b.nodes[r.Node] = b.addNode(&spec)
@@ -284,9 +277,7 @@ func (b *builder) node(r *eventlog.Record, size records.Resource) error {
 		m.spec.Capability = size
 		e.Spec = &scheduler.NodeSpec{Capability: size}
 	case eventlog.SetOpen:
-		if e.Open = scheduler.OpenIf(r.Open); r.Work != scheduler.NoWork {
-			e.Open = r.Work
-		}
+		e.Open = r.Works()
 	case eventlog.SetAbility:
 		if r.Ability == nil {
 			return fmt.Errorf("the record doesn't say what node %d can do", r.Node)

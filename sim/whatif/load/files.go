@@ -304,7 +304,7 @@ func (b *builder) read(r io.Reader, s *session) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil && e.Record != nil && e.Record.Op == eventlog.Step && b.over(e.Record.Time) {
+		if err == nil && e.Event != nil && e.Event.Op == eventlog.Step && b.over(e.Event.Time) {
 			b.window = nil // it happened after the step before
 			return nil
 		}

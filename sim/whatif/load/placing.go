@@ -31,7 +31,7 @@ func (b *builder) setAttributes(host string, to map[string]string) {
 }
 
 // setTags enters the allocation tags of a restored container.
-func (b *builder) setTags(r *eventlog.Record) error {
+func (b *builder) setTags(r *eventlog.Event) error {
 	c := b.containers[r.Container]
 	if c == nil {
 		return fmt.Errorf("there is no container %d", r.Container)

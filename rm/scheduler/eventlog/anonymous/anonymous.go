@@ -108,8 +108,8 @@ func (n *Names) Copy(to io.Writer, from io.Reader) error {
 			return err
 		}
 		if e.Header == nil {
-			n.record(e.Record)
-			out.Append(e.Record)
+			n.event(e.Event)
+			out.Append(e.Event)
 			continue
 		}
 		if e.Header.Format < 2 {
@@ -127,8 +127,8 @@ func (n *Names) Copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// record takes the names out of a record.
-func (n *Names) record(r *eventlog.Record) {
+// event takes the names out of an event.
+func (n *Names) event(r *eventlog.Event) {
 	switch r.Op {
 	case eventlog.AddApp, eventlog.NameApp:
 		r.Name = n.app(r.Name)

@@ -15,6 +15,7 @@ import (
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/eventlog/anonymous"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/yarn/records"
 )
 
@@ -67,33 +68,33 @@ func record(t *testing.T, source *eventlog.Source) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.AddNode(scheduler.NodeSpec{Host: "quebec.example.com", Rack: "/papa/oscar", Capability: records.NewResource(8192, 8)})
-	d.AddNode(scheduler.NodeSpec{Host: "lima", Rack: "/papa/oscar", Capability: records.NewResource(8192, 8), Label: "sierra"})
+	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "quebec.example.com", Rack: "/papa/oscar", Capability: records.NewResource(8192, 8)})
+	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "lima", Rack: "/papa/oscar", Capability: records.NewResource(8192, 8), Label: "sierra"})
 	for i, q := range []string{"root.zebra", "root.yak.xenon"} {
-		a := d.AddApp(drive.AppSpec{
+		a := eventlogtest.AddApp(d, drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Queue: q, User: "umbrella", Type: "november", Seq: int64(i)}, ID: records.ApplicationID{ClusterTimestamp: 1795969697874, ID: int32(i) + 1},
 		})
-		d.Name(a, "mike")
-		d.UpdateBlacklist(a, []string{"lima"}, nil)
+		d.Apply(&eventlog.Event{Op: eventlog.Name, App: a, Name: "mike"})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: a, Add: []string{"lima"}})
 		ask := scheduler.Ask{Name: scheduler.Any, Capability: records.NewResource(1024, 1), Count: 3, RelaxLocality: true}
 		near := ask
 		near.Name = "quebec.example.com"
 		rack := ask
 		rack.Name = "/papa/oscar"
-		d.UpdateAsks(a, []scheduler.Ask{ask, near, rack})
-		d.NameApp(a, records.ApplicationID{ClusterTimestamp: 1795969697874, ID: int32(i) + 1}.String(), []string{"kilo"})
-		d.SetAttributes("lima", map[string]string{"rm.yarn.io/juliett": "india"})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{ask, near, rack}})
+		d.Apply(&eventlog.Event{Op: eventlog.NameApp, App: a, Name: records.ApplicationID{ClusterTimestamp: 1795969697874, ID: int32(i) + 1}.String(), Add: []string{"kilo"}})
+		d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "lima", Attributes: map[string]string{"rm.yarn.io/juliett": "india"}})
 		ask.Priority, ask.Placement = 1, &scheduler.Placement{Tags: []string{"hotel"}, Constraint: &constraint.Constraint{Op: constraint.Or, Of: []*constraint.Constraint{
 			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"hotel"}, Space: constraint.AppID, App: "application_1795969697874_0001"},
 			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"golf"}, Space: constraint.AppTag, App: "kilo"},
 			{Op: constraint.Attribute, Name: "rm.yarn.io/juliett", Value: "india", Differs: true},
 			{Op: constraint.Never, Why: "golf"},
 		}}}
-		d.UpdateAsks(a, []scheduler.Ask{ask})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{ask}})
 		d.Step(int64(1000 * (i + 1)))
 	}
-	if err := d.SetTree(tree, source); err != nil {
-		t.Fatal(err)
+	if change := (eventlog.Event{Op: eventlog.SetTree, Tree: tree, Queues: source}); !d.Apply(&change) {
+		t.Fatal(change.Err)
 	}
 	d.Step(5000)
 	if err := d.Close(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
 )
@@ -92,7 +93,7 @@ func (w *world) run() {
 				w.ask(j)
 				return false
 			}
-			w.d.RemoveApp(j.app)
+			w.d.Apply(&eventlog.Event{Op: eventlog.RemoveApp, App: j.app})
 			return true
 		})
 		for _, x := range w.d.Step(w.now) {
@@ -151,15 +152,15 @@ func (w *world) ended(t *task) {
 	case !t.reduce && j.failures > 0:
 		j.failures--
 		j.reruns++
-		w.release(t, w.d.Fail)
+		w.release(t, true)
 		return
 	case t.reduce:
 		j.left[1]--
 	default:
 		j.left[0]--
-		w.d.NoteOutputs(j.app, int64(w.random("maps", 0, 5)), int64(w.random("MB", 0, 5000))<<20)
+		w.d.Apply(&eventlog.Event{Op: eventlog.NoteOutputs, App: j.app, Maps: int64(w.random("maps", 0, 5)), Bytes: int64(w.random("MB", 0, 5000)) << 20})
 	}
-	w.release(t, w.d.Free)
+	w.release(t, false)
 	if !t.reduce && j.left[0] == 0 {
 		j.since = w.now
 		for _, x := range w.running {
@@ -170,9 +171,9 @@ func (w *world) ended(t *task) {
 	}
 }
 
-func (w *world) release(t *task, how func(scheduler.ContainerHandle)) {
+func (w *world) release(t *task, failed bool) {
 	w.free[t.node] = w.free[t.node].Add(t.size)
-	how(t.handle)
+	w.d.Apply(&eventlog.Event{Op: eventlog.Free, Container: t.handle, Failed: failed})
 }
 
 // vacancy looks whether room is kept from those who wait for it.
@@ -219,7 +220,7 @@ func (w *world) ask(j *job) {
 		for _, x := range w.running {
 			if x.job == j && x.reduce {
 				w.running = slices.DeleteFunc(w.running, func(y *task) bool { return y == x })
-				w.release(x, w.d.Fail)
+				w.release(x, true)
 				j.reduces++
 				j.starved, w.touched = w.now, w.now
 				break
@@ -234,7 +235,7 @@ func (w *world) ask(j *job) {
 			if p == 10 {
 				size = j.size[1]
 			}
-			w.d.UpdateAsks(j.app, []scheduler.Ask{{Priority: p, Name: scheduler.Any, Count: int32(want[p]), Capability: size, RelaxLocality: true}})
+			w.d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: j.app, Asks: []scheduler.Ask{{Priority: p, Name: scheduler.Any, Count: int32(want[p]), Capability: size, RelaxLocality: true}}})
 		}
 	}
 }
@@ -328,7 +329,7 @@ func randomJobs(t *rapid.T, queues *eventlog.Source) {
 	w := &world{t: t, d: d, fresh: queues.Keys["heddle.scheduler.stage-policy"] == "fresh", free: map[scheduler.NodeHandle]records.Resource{}, random: func(name string, least, most int) int { return rapid.IntRange(least, most).Draw(t, name) }}
 	for i := range w.random("nodes", 1, 3) {
 		size := gb(w.random("GB", 3, 6))
-		w.free[d.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("n", i), Rack: "/r", Capability: size})] = size
+		w.free[eventlogtest.AddNode(d, scheduler.NodeSpec{Host: fmt.Sprint("n", i), Rack: "/r", Capability: size})] = size
 	}
 	for i := range w.random("jobs", 1, 4) {
 		j := &job{
@@ -347,7 +348,7 @@ func randomJobs(t *rapid.T, queues *eventlog.Source) {
 		if j.kind == other {
 			typ = "SPARK"
 		}
-		j.app = d.AddApp(drive.AppSpec{
+		j.app = eventlogtest.AddApp(d, drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Seq: int64(i + 1), Queue: "root.a", User: "u", Type: typ}, ID: records.ApplicationID{ID: int32(i + 1)},
 		})
 		w.jobs = append(w.jobs, j)

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/rm/scheduler/policy/stages"
 )
 
@@ -26,17 +27,17 @@ func TestPolicyOfQueuesThatAreMade(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				d.NoteBandwidth(fetches.rate)
-				d.AddNode(scheduler.NodeSpec{Host: "n", Rack: "/r", Capability: gb(4)})
+				d.Apply(&eventlog.Event{Op: eventlog.NoteBandwidth, Part: fetches.rate})
+				eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "n", Rack: "/r", Capability: gb(4)})
 				at := queue
 				if queue == "root.moved" {
 					at = "root.a"
 				}
-				a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: at, User: "u", Type: stages.Type}})
-				d.UpdateAsks(a, []scheduler.Ask{
+				a := eventlogtest.AddApp(d, drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: at, User: "u", Type: stages.Type}})
+				d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{
 					{Priority: 20, Name: scheduler.Any, Capability: gb(1), Count: 60, RelaxLocality: true},
 					{Priority: 10, Name: scheduler.Any, Capability: gb(1), Count: 1, RelaxLocality: true},
-				})
+				}})
 				var running []scheduler.ContainerHandle
 				begun := false
 				step := func(now int64) {
@@ -47,15 +48,15 @@ func TestPolicyOfQueuesThatAreMade(t *testing.T) {
 					}
 				}
 				step(1)
-				d.NoteOutputs(a, 2, 2<<30)
+				d.Apply(&eventlog.Event{Op: eventlog.NoteOutputs, App: a, Maps: 2, Bytes: 2 << 30})
 				if queue == "root.moved" {
-					d.MoveApp(a, queue)
+					d.Apply(&eventlog.Event{Op: eventlog.MoveApp, App: a, Queue: queue})
 				}
 				for now := int64(1000); now <= 6000; now += 1000 {
 					done := running
 					running = nil
 					for _, c := range done {
-						d.Free(c)
+						d.Apply(&eventlog.Event{Op: eventlog.Free, Container: c})
 					}
 					step(now)
 				}

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/eventlogtest"
 	"heddle/rm/scheduler/policy/stages"
 )
 
@@ -21,12 +22,12 @@ func TestNoReduceBeginsInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.AddNode(scheduler.NodeSpec{Host: "n", Rack: "/r", Capability: gb(4)})
+	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "n", Rack: "/r", Capability: gb(4)})
 	ask := func(a scheduler.AppHandle, priority, count int32) {
-		d.UpdateAsks(a, []scheduler.Ask{{Priority: priority, Name: scheduler.Any, Capability: gb(1), Count: count, RelaxLocality: true}})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{{Priority: priority, Name: scheduler.Any, Capability: gb(1), Count: count, RelaxLocality: true}}})
 	}
 	add := func(seq int64) scheduler.AppHandle {
-		return d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: seq, Queue: "root.a", User: "u", Type: stages.Type}})
+		return eventlogtest.AddApp(d, drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: seq, Queue: "root.a", User: "u", Type: stages.Type}})
 	}
 	long := add(1)
 	ask(long, 20, 3)
@@ -38,9 +39,9 @@ func TestNoReduceBeginsInVain(t *testing.T) {
 	ask(job, 20, pending[20])
 	for now := int64(1000); done < 6 && now < 60_000; now += 1000 {
 		for _, c := range running[20] {
-			d.Free(c)
+			d.Apply(&eventlog.Event{Op: eventlog.Free, Container: c})
 			done++
-			d.NoteOutputs(job, int64(done), int64(done)<<30)
+			d.Apply(&eventlog.Event{Op: eventlog.NoteOutputs, App: job, Maps: int64(done), Bytes: int64(done) << 30})
 		}
 		running[20] = nil
 		if done > 0 {
@@ -53,7 +54,7 @@ func TestNoReduceBeginsInVain(t *testing.T) {
 			}
 		}
 		if n := len(running[10]); n > 0 && pending[20] > 0 && len(running[20]) == 0 {
-			d.Fail(running[10][n-1])
+			d.Apply(&eventlog.Event{Op: eventlog.Free, Container: running[10][n-1], Failed: true})
 			running[10] = running[10][:n-1]
 			ended++
 			pending[10]++
