@@ -166,7 +166,7 @@ final class Services {
         if (!folder.isDirectory() && !folder.mkdirs()) {
           throw new IOException("can't make the folder of its state, " + q.recovery);
         }
-        s.setRecoveryPath(new Path("file:" + q.recovery));
+        s.setRecoveryPath(new Path(q.recovery)); // without a scheme, as a NodeManager of Hadoop's has it: services take its text as the name of a file
       }
       s.init(own);
     });

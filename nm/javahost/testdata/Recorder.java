@@ -1,5 +1,6 @@
 package heddle.test;
 
+import java.io.File;
 import java.io.FileWriter;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -47,7 +48,9 @@ public class Recorder extends AuxiliaryService {
   protected void serviceInit(Configuration conf) throws Exception {
     file = conf.get("recorder.file");
     handler = getAuxiliaryLocalPathHandler() != null;
-    record("init recovery=" + (recovery == null ? null : recovery.getName()) + " handler=" + handler + " loader="
+    // The text of the path is a file's name: services of Hadoop's and Tez's take it as one.
+    String state = recovery == null ? null : new File(recovery.toString()).isDirectory() ? recovery.getName() : "nowhere";
+    record("init recovery=" + state + " handler=" + handler + " loader="
         + (Thread.currentThread().getContextClassLoader() == getClass().getClassLoader()));
     switch (conf.get("recorder.init", "")) {
       case "hang":
