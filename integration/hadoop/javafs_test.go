@@ -12,12 +12,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"heddle/integration/hadooplab"
 	"heddle/integration/jvmtest"
 	"heddle/internal/await"
+	"heddle/internal/deathsig"
 	"heddle/internal/ports"
 )
 
@@ -37,6 +40,7 @@ type store struct {
 	data, history string            // URIs of folders that exist
 	path          string            // class path of its classes, beside Hadoop's
 	site          map[string]string // what these need
+	files         map[string]string // and what of it has files of its own, by their names
 }
 
 // serve starts a server that listens on this machine, on a port that cmd receives.
@@ -48,22 +52,47 @@ func serve(t *testing.T, command func(port int) *exec.Cmd) (address string) {
 	}
 	cmd := command(free[0])
 	release()
-	if err := cmd.Start(); err != nil {
+	runs(t, cmd)
+	address = fmt.Sprintf("127.0.0.1:%d", free[0])
+	listens(t, address)
+	return address
+}
+
+// runs starts a command that ends with the test, and with its process.
+func runs(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	deathsig.Set(cmd.SysProcAttr)
+	started := make(chan error)
+	go func() { // the kernel counts the thread that has started it, which so stays
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(started)
+		}
+	}()
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-started
 	})
-	address = fmt.Sprintf("127.0.0.1:%d", free[0])
-	await.Slowly(t, "the server of objects listens", func() bool {
+}
+
+// listens waits until a server of objects listens.
+func listens(t *testing.T, address string) {
+	t.Helper()
+	await.Slowly(t, "the server at "+address+" listens", func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()
 		}
 		return err == nil
 	})
-	return address
 }
 
 // request makes something on a server.
@@ -113,7 +142,7 @@ func startS3(t *testing.T) store {
 	return store{"s3a://data", "s3a://history", jars(t, "s3a-"+hadooplab.Version, s3aPOM), map[string]string{
 		"fs.s3a.endpoint": url, "fs.s3a.endpoint.region": "us-east-1", "fs.s3a.path.style.access": "true", "fs.s3a.connection.ssl.enabled": "false",
 		"fs.s3a.access.key": "loom", "fs.s3a.secret.key": "warpandweft",
-	}}
+	}, nil}
 }
 
 // startAzure starts a server of Microsoft's blobs (Azurite, from npm), with its only account and the key that is in its documents.
@@ -132,7 +161,7 @@ func startAzure(t *testing.T) store {
 		"fs.azure.abfs.endpoint": address, "fs.azure.always.use.https": "false", "fs.azure.account.hns.enabled": "false", "fs.azure.fns.account.service.type": "BLOB",
 		"fs.azure.createRemoteFileSystemDuringInitialization": "true",
 		"fs.azure.account.key." + account:                     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
-	}}
+	}, nil}
 }
 
 // startGoogle starts a server of Google's objects (fake-gcs-server, a Go module).
@@ -152,7 +181,7 @@ func startGoogle(t *testing.T) store {
 	return store{"gs://data", "gs://history", jars(t, "gs-3.0.4", gsPOM), map[string]string{
 		"fs.gs.storage.root.url": url, "fs.gs.auth.type": "UNAUTHENTICATED", "fs.gs.project.id": "loom",
 		"fs.gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem", "fs.AbstractFileSystem.gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFS",
-	}}
+	}, nil}
 }
 
 // ownStore is a file system of a class that the test has written.
@@ -166,7 +195,7 @@ func ownStore(t *testing.T) store {
 	}
 	return store{"loom://" + root + "/data", "loom://" + root + "/history", jvmtest.Compile(t, "testdata/Loom.java"), map[string]string{
 		"fs.loom.impl": "heddle.test.Loom", "fs.AbstractFileSystem.loom.impl": "heddle.test.Loom$Context",
-	}}
+	}, nil}
 }
 
 // heddle runs a command of ours to its end.
@@ -207,7 +236,7 @@ func (s store) fs(t *testing.T, l *hadooplab.Lab, args ...string) string {
 // command, the pages' REST and Hadoop's own command read.
 func TestFileSystemsOfJava(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
-	for name, start := range map[string]func(*testing.T) store{"s3a": startS3, "abfs": startAzure, "gs": startGoogle, "own": ownStore} {
+	for name, start := range map[string]func(*testing.T) store{"s3a": startS3, "abfs": startAzure, "gs": startGoogle, "o3fs": startOzone, "own": ownStore} {
 		t.Run(name, func(t *testing.T) { playJobs(t, start(t)) })
 	}
 }
@@ -219,7 +248,7 @@ func playJobs(t *testing.T, s store) {
 	}
 	o := options
 	o.HistoryServer = false
-	o.Site = maps.Clone(options.Site)
+	o.Site, o.Files = maps.Clone(options.Site), s.files
 	path := filepath.Join(lib, "*") + ":" + s.path
 	maps.Copy(o.Site, s.site)
 	maps.Copy(o.Site, map[string]string{

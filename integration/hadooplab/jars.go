@@ -47,8 +47,22 @@ func Jars(ctx context.Context) (string, error) {
 
 // Maven returns a folder with the runtime dependencies of a project. It downloads them the first time.
 func Maven(ctx context.Context, name string, pom []byte) (string, error) {
+	return MavenBeside(ctx, name, pom, nil)
+}
+
+// MavenBeside is Maven for a project that names file://${project.basedir}/repository as a repository, with POMs in it, by their paths.
+func MavenBeside(ctx context.Context, name string, pom []byte, poms map[string]string) (string, error) {
 	sum := sha256.Sum256(pom)
 	return Cached(ctx, name+"-"+hex.EncodeToString(sum[:4]), "lib", func(ctx context.Context, base, partial string) error {
+		for path, text := range poms {
+			path = filepath.Join(base, "repository", path)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
 		file := filepath.Join(base, "pom.xml")
 		if err := os.WriteFile(file, pom, 0o644); err != nil {
 			return err
