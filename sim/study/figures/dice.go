@@ -12,11 +12,11 @@ var (
 
 const (
 	slice   = "The slice has an eighth of the trace's jobs, which keep 4,000 workers 86 % busy; the trace keeps them 92 to 94 % busy. The load was tested as the cause, see the rows of 3,700 workers."
-	shape   = "The trace isn't public: ours is drawn by what the text says of it, and waits are shorter."
+	shape   = "The trace isn't public: ours is drawn by what the paper says of it, and waits are shorter."
 	full    = "The number of jobs was tested as the cause, and isn't it (see the rows of four times the slice). Another one isn't known."
 	google  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers. The load was tested as the cause, see the rows of 10,000 workers."
 	staged  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers and more. The load was tested as the cause, see the row of 10,000 workers."
-	picture = "The text has a picture without numbers."
+	picture = "The paper has a picture without numbers."
 )
 
 func dice() part {
@@ -76,8 +76,8 @@ func dice() part {
 		}
 	}
 	percents("3.10: Hawk, 3,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "hawk 3000, both, linear", []float64{-91.4, -83.6, -74.4}, short, full)
-	percents("3.10: Eagle, 3,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "eagle 3000, both, linear", []float64{-97.4, -82.3, -74.9}, short, full+" A worker that is asked to suspend takes probes, which the text doesn't say: without that Eagle's workers would never have a reason to.")
-	percents("3.10: Hawk and Eagle, 3,000 workers, Dice, long jobs P50", "dice-yahoo", "yahoo", "hawk 3000, both, linear", []float64{14.3}, long[:1], "Hawk (the text has 8.0 for Eagle). "+full)
+	percents("3.10: Eagle, 3,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "eagle 3000, both, linear", []float64{-97.4, -82.3, -74.9}, short, full+" A worker that is asked to suspend takes probes, which the paper doesn't say: without that Eagle's workers would never have a reason to.")
+	percents("3.10: Hawk and Eagle, 3,000 workers, Dice, long jobs P50", "dice-yahoo", "yahoo", "hawk 3000, both, linear", []float64{14.3}, long[:1], "Hawk (the paper has 8.0 for Eagle). "+full)
 	percents("3.10: Hawk, 4,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "hawk 4000, both, linear", []float64{-17.7, -26.0, -38.3}, short, slice)
 	percents("3.10: Eagle, 4,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "eagle 4000, both, linear", []float64{-4.1, -8.7, -34.0}, short, slice)
 	percents("3.10: Hawk, 4,000 workers, Dice, long jobs P90", "dice-yahoo", "yahoo", "hawk 4000, both, linear", []float64{8.9}, long[2:], slice)
@@ -89,16 +89,16 @@ func dice() part {
 	rows = append(rows,
 		figure{item: "3.13a: Hawk, Yahoo: sizing alone, short jobs", text: "Dice is 5.2/12.4/18.5 % below it", ours: yahoo("hawk", 4000, "sizing, linear", short...), why: "Dice is 5/11/14 % below it here: (100 − 16.4)/(100 − 11.7) and so on."},
 		figure{item: "3.13a: Hawk, Yahoo: preemption alone, short jobs", text: "Dice is 12.1/13.4/21.5 % below it", ours: yahoo("hawk", 4000, "preemption, square", short...), why: "Dice is 8/16/18 % below it here."},
-		figure{item: "Table 3.2: the traces", text: "24,262 to 506,546 jobs", says: "2,910 jobs of Yahoo's, 10,000 of Google's; shapes of Cloudera's and Facebook's", why: "The whole traces aren't public. `TestShapes` in sim/study holds the shapes to the text's shares."},
+		figure{item: "Table 3.2: the traces", text: "24,262 to 506,546 jobs", says: "2,910 jobs of Yahoo's, 10,000 of Google's; shapes of Cloudera's and Facebook's", why: "The whole traces aren't public. `TestShapes` in sim/study holds the shapes to the paper's shares."},
 	)
-	return part{"Dice (000, chapter 3)", append(rows, diceCauses()...)}
+	return part{"Dice (000, chapter 3)", "dice.md", append(rows, diceCauses()...)}
 }
 
 // diceCauses tests why figures on Yahoo's slice differ: whether the load is the cause.
 func diceCauses() (rows []figure) {
-	const drawn = "The load is the cause at P50 and P75 only. P90 gains more than in the text with each load."
+	const drawn = "The load is the cause at P50 and P75 only. P90 gains more than in the paper with each load."
 	const number = "The number of jobs isn't the cause: gains are as with the slice once."
-	const between = "Gains grow with the load: at P90 the text's figure is between ours of 4,000 workers (86 % busy) and of 3,700 (92 %)."
+	const between = "Gains grow with the load: at P90 the paper's figure is between ours of 4,000 workers (86 % busy) and of 3,700 (92 %)."
 	all := append(append([]string{}, short...), long...)
 	for _, x := range []struct {
 		system string
@@ -107,12 +107,12 @@ func diceCauses() (rows []figure) {
 		rows = append(rows, figure{
 			item: "Table 3.1, cause: the load: " + x.system + ", 3,700 workers, short partition of 2 %: P50/P75/P90 of short and of long jobs, s", text: join(x.theirs), theirs: x.theirs,
 			ours: of(x.system+"-busy", "yahoo", x.system+", 3700 workers", all...),
-			why:  "With as much load as in the text short jobs' P50 and P75 are within 13 % of the text's. Long jobs of the slice are shorter than those of the trace, whatever the load.",
+			why:  "With as much load as in the paper short jobs' P50 and P75 are within 13 % of the paper's. Long jobs of the slice are shorter than those of the trace, whatever the load.",
 		})
 	}
 	rows = append(rows, figure{
 		item: "3.2 and 3.3, cause: Eagle, 3,700 workers: longest wait in s, busy workers in percent", text: "more than 3000; 92 to 94", ours: of("eagle-busy", "yahoo", "eagle, 3700 workers", "longest wait", "busy %"),
-		why: "As busy as in the text. The longest wait is that of the largest burst in the slice, which is shorter.",
+		why: "As busy as in the paper. The longest wait is that of the largest burst in the slice, which is shorter.",
 	})
 	for _, x := range []struct {
 		item, row string
@@ -121,8 +121,8 @@ func diceCauses() (rows []figure) {
 		why       string
 	}{
 		{"3.5: Hawk, sizing, linear, short jobs", "hawk 3700, sizing, linear", []float64{-13.2, -15.6, -24.3}, short, between},
-		{"3.5: Hawk, sizing, root, short jobs", "hawk 3700, sizing, root", []float64{-34.6, -43.6, -53.5}, short, "With as much load as in the text the gains are near the text's."},
-		{"3.5: Hawk, sizing, root, long jobs P75/P90", "hawk 3700, sizing, root", []float64{2.9, 2.1}, long[1:], "Long jobs pay less than in the text."},
+		{"3.5: Hawk, sizing, root, short jobs", "hawk 3700, sizing, root", []float64{-34.6, -43.6, -53.5}, short, "With as much load as in the paper the gains are near the paper's."},
+		{"3.5: Hawk, sizing, root, long jobs P75/P90", "hawk 3700, sizing, root", []float64{2.9, 2.1}, long[1:], "Long jobs pay less than in the paper."},
 		{"3.8: Eagle, preemption, root, short jobs P90", "eagle 3700, preemption, root", []float64{-41.3}, short[2:], between},
 		{"3.8: Hawk, preemption, square, short jobs P90", "hawk 3700, preemption, square", []float64{-21.3}, short[2:], between},
 		{"3.10: Hawk, Dice, short jobs", "hawk 3700, both, linear", []float64{-17.7, -26.0, -38.3}, short, between},
@@ -144,8 +144,8 @@ func diceCauses() (rows []figure) {
 		{"3.10, cause: the number of jobs: Eagle, 3,000 workers, four times the slice", "dice-repeat-overload", "yahoo", "eagle 3000", []float64{-97.4, -82.3, -74.9}, number},
 		{"3.11, cause: the load: Hawk, Cloudera, 10,000 workers", "dice-cloudera-busy", "cloudera-shape", "hawk 10000", []float64{-59.1, -45.0, -14.4}, drawn},
 		{"3.11, cause: the load: Eagle, Cloudera, 10,000 workers", "dice-cloudera-busy", "cloudera-shape", "eagle 10000", []float64{-27.6, -57.3, -11.5}, drawn},
-		{"3.12, cause: the load: Hawk, Google, 10,000 workers", "dice-google-busy", "google", "hawk 10000", []float64{-50.9, -54.5, -43.5}, "The load is the cause: the text's figures at P50 and P75 are between ours of 12,000 and of 10,000 workers."},
-		{"3.12, cause: the load: Eagle, Google, 10,000 workers", "dice-google-busy", "google", "eagle 10000", []float64{-33.2, -74.1, -85.3}, "The load is the cause: with 10,000 workers gains are near the text's."},
+		{"3.12, cause: the load: Hawk, Google, 10,000 workers", "dice-google-busy", "google", "hawk 10000", []float64{-50.9, -54.5, -43.5}, "The load is the cause: the paper's figures at P50 and P75 are between ours of 12,000 and of 10,000 workers."},
+		{"3.12, cause: the load: Eagle, Google, 10,000 workers", "dice-google-busy", "google", "eagle 10000", []float64{-33.2, -74.1, -85.3}, "The load is the cause: with 10,000 workers gains are near the paper's."},
 	} {
 		rows = append(rows, figure{item: x.item + ", Dice, short jobs", text: join(x.theirs) + " %", theirs: x.theirs, ours: of(x.run, x.trace, x.row+", both, linear", short...), why: x.why})
 	}
@@ -157,9 +157,9 @@ func eirene() part {
 		{item: "4.1: mean wait of short tasks, Eagle, 4,000 workers, longest in s", text: "over 3000", theirs: []float64{3000}, ours: of("eagle-yahoo", "yahoo", "eagle, 4000 workers", "longest wait"), why: "Ours is of one minute. " + slice},
 		{item: "4.2, tables 4.2 and 4.3: a worker that stages, MST and TST", text: "show how it works", says: "nm/staging, am/sched; [staging.md](staging.md)"},
 		{item: "4.3: a scheduler and a worker exchange messages", text: "shows how it works", says: "`TestStagedTasksAreFaster` in sim/hybrid, `TestLateRequestsAreDropped` in nm/staging"},
-		{item: "4.4: an example of clones", text: "shows how it works", says: "am/sched, `Config.CloneBelow`", why: "The bound of 10 s on the wait below which tasks are cloned is ours; the text has none. The rows of 4.6 and 4.7 without it are from the run eirene-clone."},
+		{item: "4.4: an example of clones", text: "shows how it works", says: "am/sched, `Config.CloneBelow`", why: "The bound of 10 s on the wait below which tasks are cloned is ours; the paper has none. The rows of 4.6 and 4.7 without it are from the run eirene-clone."},
 		{item: "Table 4.1: stragglers in the traces", text: "58.8, 52.9, 4.4 and 34.3 % of short jobs have one", says: "used to draw the shapes", why: "`TestShapes` in sim/study."},
-		{item: "Tables 4.4 and 4.5: traces and parameters", text: "CM 10, MPP 2, DMT 6.42 s, TPS 15 %", says: "the same, as defaults of `heddle-lab sim study eirene`", why: "The RAM disk's size isn't in the text: 64 inputs here (`--set capacity=`)."},
+		{item: "Tables 4.4 and 4.5: traces and parameters", text: "CM 10, MPP 2, DMT 6.42 s, TPS 15 %", says: "the same, as defaults of `heddle-lab sim study eirene`", why: "The RAM disk's size isn't in the paper: 64 inputs here (`--set capacity=`)."},
 	}
 	percents := func(item, run, table, row string, theirs []float64, columns []string, why string) {
 		rows = append(rows, figure{item: item, text: join(theirs) + " %", theirs: theirs, ours: of(run, table, row, columns...), why: why})
@@ -176,7 +176,7 @@ func eirene() part {
 	percents("4.5, cause: the load: Google, 10,000 workers, P90", "eirene-google-busy", "google", "10000, both", []float64{-67.4}, short[2:], "Longer waits bring gains that are five times as large: the load is a part of the cause.")
 	for _, workers := range []string{"45,000", "40,000"} {
 		percents("4.5, cause: the load: Facebook, "+workers+" workers, P50/P75/P90", "eirene-facebook-overload", "facebook-shape", strings.ReplaceAll(workers, ",", "")+", both", []float64{-39.2, -79.1, -81.3}, short,
-			"Longer waits bring P50 and P75 nearer to the text's, but P90 no lower than −40 %: the load is a part of the cause only. A staged task takes 15 % less, so an overload that lasts keeps most of its waits.")
+			"Longer waits bring P50 and P75 nearer to the paper's, but P90 no lower than −40 %: the load is a part of the cause only. A staged task takes 15 % less, so an overload that lasts keeps most of its waits.")
 	}
 	shows("4.6: Yahoo, overloaded, staging alone", "all of the gain", of("eirene-yahoo", "yahoo", "3500, staging", short...), picture)
 	shows("4.6: Yahoo, overloaded, cloning alone", "none", of("eirene-yahoo", "yahoo", "3500, cloning", short...), picture)
@@ -198,7 +198,7 @@ func eirene() part {
 	}
 	shows("4.12: one input for a probe: P90, and tasks that gained", "with 4: 33.8 % more tasks, P90 5.2 % lower", of("eirene-mpp", "yahoo", "4000, mpp 1", "short P90", "staged"), "With 4: 29 % more tasks, P90 3 % lower here.")
 	shows("4.12: four inputs for a probe", "as above", of("eirene-mpp", "yahoo", "4000, mpp 4", "short P90", "staged"), "")
-	return part{"Eirene (000, chapter 4)", rows}
+	return part{"Eirene (000, chapter 4)", "eirene.md", rows}
 }
 
 func join(list []float64) (s string) {

@@ -50,9 +50,10 @@ type figure struct {
 	why    string // what differs, and why
 }
 
-// part is the figures of a text.
+// part is the figures of a paper.
 type part struct {
 	title string
+	page  string // in docs/studies, which says what holds
 	rows  []figure
 }
 
@@ -80,7 +81,8 @@ func read(dir string) (results, error) {
 	return all, nil
 }
 
-// Make prints the page from the results in a directory. It first runs the studies that have none there, if it is told to.
+// Make prints the page from the results in a directory, and writes figures.tsv and runs.tsv there. It first runs the studies that have none there, if it
+// is told to.
 func Make(w, progress io.Writer, dir string, run bool) error {
 	if dir == "" {
 		return errors.New("name the directory of the results: --json docs/studies/results")
@@ -96,7 +98,17 @@ func Make(w, progress io.Writer, dir string, run bool) error {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
-	return Write(w, dir)
+	d, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	for name, text := range d.Tables {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(w, d.Page)
+	return err
 }
 
 // make runs a study, and writes its results.
@@ -129,109 +141,153 @@ func runOf(name string) *Run {
 	return nil
 }
 
-// Write writes the page, from the results in a directory.
-func Write(w io.Writer, dir string) error {
+// Documents has the page and the tables that the results make.
+type Documents struct {
+	Page   string            // docs/studies/README.md
+	Tables map[string]string // by the names of their files beside the results
+}
+
+// Read makes the documents from the results in a directory.
+func Read(dir string) (*Documents, error) {
 	all, err := read(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var b strings.Builder
-	b.WriteString(head)
+	var page, table, runs strings.Builder
+	page.WriteString(head)
+	table.WriteString("paper\tfigure\tthe paper\tours\trun\twhat differs, and why\n")
 	for _, p := range parts() {
-		fmt.Fprintf(&b, "\n## %s\n\n| figure | the text | ours | run | what differs, and why |\n|---|---|---|---|---|\n", p.title)
+		found := map[verdict]int{}
 		for i := range p.rows {
-			line, err := p.rows[i].line(all)
+			line, v, err := p.rows[i].line(all)
 			if err != nil {
-				return fmt.Errorf("%s, %s: %w", p.title, p.rows[i].item, err)
+				return nil, fmt.Errorf("%s, %s: %w", p.title, p.rows[i].item, err)
 			}
-			b.WriteString(line)
+			found[v]++
+			table.WriteString(p.title + "\t" + line)
 		}
+		fmt.Fprintf(&page, "| [%s](%s) | %d | %d | %d | %d | %d |\n", p.title, p.page, len(p.rows), found[within], found[partly], found[apart], found[notCompared])
 	}
-	b.WriteString("\n## Runs\n\n| run | command |\n|---|---|\n")
+	runs.WriteString("run\tcommand\n")
 	for i := range Runs {
 		note := ""
 		if all[Runs[i].Name] == nil {
 			note = " (not run yet)"
 		}
-		fmt.Fprintf(&b, "| %s | `%s`%s |\n", Runs[i].Name, Runs[i].Command(), note)
+		fmt.Fprintf(&runs, "%s\t%s%s\n", Runs[i].Name, Runs[i].Command(), note)
 	}
-	_, err = io.WriteString(w, b.String())
-	return err
+	page.WriteString(tail)
+	return &Documents{Page: page.String(), Tables: map[string]string{"figures.tsv": table.String(), "runs.tsv": runs.String()}}, nil
 }
 
-// line returns a row of the page.
-func (f *figure) line(all results) (string, error) {
-	ours, run, verdict := f.says, "–", ""
+// verdict says how ours compares with the paper's.
+type verdict string
+
+const (
+	notCompared verdict = "" // the paper gives no number, or nothing was run
+	within      verdict = "Within two standard errors."
+	partly      verdict = "%d of %d differ by more than two standard errors."
+	apart       verdict = "Differs by more than two standard errors."
+)
+
+// line returns a row of the table without its paper.
+func (f *figure) line(all results) (string, verdict, error) {
+	ours, run, why, v := f.says, "–", "", notCompared
 	if f.ours != nil {
 		var err error
-		if ours, run, verdict, err = f.measured(all); err != nil {
-			return "", err
+		if ours, run, why, v, err = f.measured(all); err != nil {
+			return "", "", err
 		}
 	}
-	why := strings.TrimSpace(verdict + " " + f.why)
+	why = strings.TrimSpace(why + " " + f.why)
 	if why == "" {
 		why = "–"
 	}
-	for _, cell := range []string{f.item, f.text, ours, run, why} {
-		if strings.TrimSpace(cell) == "" || strings.ContainsAny(cell, "|\n") {
-			return "", fmt.Errorf("a cell is empty, or has a bar: %q", cell)
+	cells := []string{f.item, f.text, ours, run, why}
+	for _, cell := range cells {
+		if strings.TrimSpace(cell) == "" || strings.ContainsAny(cell, "\t\n") {
+			return "", "", fmt.Errorf("a cell is empty, or has a tab: %q", cell)
 		}
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.item, f.text, ours, run, why), nil
+	return strings.Join(cells, "\t") + "\n", v, nil
 }
 
-// measured returns what runs have found, and how that compares with the text.
-func (f *figure) measured(all results) (ours, run, verdict string, err error) {
+// measured returns what runs have found, and how that compares with the paper.
+func (f *figure) measured(all results) (ours, run, says string, v verdict, err error) {
 	var cells []measure.Cell
 	var runs []string
 	for _, r := range f.ours {
 		found := all[r.run]
 		if runOf(r.run) == nil {
-			return "", "", "", fmt.Errorf("there is no run %q", r.run)
+			return "", "", "", "", fmt.Errorf("there is no run %q", r.run)
 		}
 		if len(runs) == 0 || runs[len(runs)-1] != r.run {
 			runs = append(runs, r.run)
 		}
 		if found == nil {
-			return "not run", strings.Join(runs, ", "), "The machine was too busy for it: the command below makes it.", nil
+			return "not run", strings.Join(runs, ", "), "The machine was too busy for it: the command makes it.", notCompared, nil
 		}
 		for _, column := range r.columns {
 			c, err := found.Cell(r.table, r.row, column)
 			if err != nil {
-				return "", "", "", err
+				return "", "", "", "", err
 			}
 			cells = append(cells, c)
 		}
 	}
 	texts := make([]string, len(cells))
-	apart := 0
+	far := 0
 	for i, c := range cells {
 		texts[i] = c.String()
-		if f.theirs != nil && math.Abs(c.Mean-f.theirs[i]) > 2*math.Abs(c.Error) {
-			apart++
+		if f.theirs != nil && i < len(f.theirs) && math.Abs(c.Mean-f.theirs[i]) > 2*math.Abs(c.Error) {
+			far++
 		}
 	}
-	switch {
-	case f.theirs == nil:
-	case len(f.theirs) != len(cells):
-		return "", "", "", fmt.Errorf("%d figures stand beside %d of the text", len(cells), len(f.theirs))
-	case apart == 0:
-		verdict = "Within two standard errors."
-	case len(cells) == 1:
-		verdict = "Differs by more than two standard errors."
-	default:
-		verdict = fmt.Sprintf("%d of %d differ by more than two standard errors.", apart, len(cells))
+	if f.theirs != nil && len(f.theirs) != len(cells) {
+		return "", "", "", "", fmt.Errorf("%d figures stand beside %d of the paper", len(cells), len(f.theirs))
 	}
-	return strings.Join(texts, " / "), strings.Join(runs, ", "), verdict, nil
+	if f.theirs != nil {
+		says, v = compared(far, len(cells))
+	}
+	return strings.Join(texts, " / "), strings.Join(runs, ", "), says, v, nil
 }
 
-const head = `# The figures of the texts, beside ours
+// compared returns the verdict on some figures, of which some are far from the paper's, in words and by its kind.
+func compared(far, all int) (string, verdict) {
+	switch {
+	case far == 0:
+		return string(within), within
+	case all == 1:
+		return string(apart), apart
+	case far == all:
+		return fmt.Sprintf(string(partly), far, all), apart
+	}
+	return fmt.Sprintf(string(partly), far, all), partly
+}
 
-This page is made by ` + "`heddle-lab sim study all`" + ` from the results in [results](results); a test compares it with what that makes. Each row is a figure or table of one of the texts that
-Heddle's techniques come from: what it reports, what Heddle's simulator finds, in the mean over seeds with the standard error of that mean, the run that found it, and what differs and
-why. Each seed draws another workload, but for traces that are files: there the error is that of the scheduler's dice only. Changes are paired by seed. The scheduler, the nodes' queues, the
-ApplicationMaster and the policies are the ones that run on a cluster; tasks are not. Figures that show how something works, or a picture of another system, say where Heddle has it.
+const head = `# The papers' figures, beside ours
 
-The texts give most figures as pictures: where they name no number, there is none to compare with, and the row says what the picture shows. "−11.7/−19.0/−19.9" is P50, P75 and P90.
-Hawk and Eagle are in none of these texts; the one on Dice and Eirene compares with them, and what Heddle has of them comes from their published simulator and papers.
+A page for each technique says what holds and what doesn't. [figures.tsv](results/figures.tsv) has every figure and table of the papers: what the paper reports, what Heddle's simulator finds (the mean over twenty seeds, with its standard error), the run that found it, and what differs and why.
+[runs.tsv](results/runs.tsv) has the runs' commands, [results](results) their results. ` + "`heddle-lab sim study all`" + ` makes these tables and this page; a test compares them.
+
+| paper | figures | within two standard errors | some of a row differ by more | all differ by more | without numbers to compare |
+|---|---|---|---|---|---|
+`
+
+const tail = `
+Each seed draws another workload, but for traces that are files: there the error is that of the scheduler's dice only, so small differences count. Changes are paired by seed. The scheduler, the nodes' queues, the ApplicationMaster and the policies are the ones that run on a cluster; tasks are not. The papers give most
+figures as pictures without numbers.
+
+**What holds**: the direction of most changes. **What doesn't**: most sizes; suspension beside kill, and Hopper beside SRPT whose copies come with their job (their pages say why). The papers leave open durations, memory or loads on which they depend; nothing was fitted. The traces here are slices with other loads, which was tested as the cause where rows say so.
+
+## On real processes
+
+| page | what it measures |
+|---|---|
+| [live](live.md) | copies, starts of reduces and stage policies on real daemons |
+| [short tasks](short-tasks.md) | latency and throughput of probes and pools; Ray and Dask |
+| [suspension](suspension.md#on-real-processes) | preemption, paging and breaths |
+| [preloading](staging.md), [warming](warming.md) | inputs in memory |
+| [the slowest percent](last-percent.md), [simulations](simulator-speed.md), [mutants](mutants.md) | what grants wait for; speed of simulations; what tests notice |
+| [Hawk](hawk.md), [Eagle](eagle.md) | with which the paper on Dice and Eirene compares |
 `

@@ -3,6 +3,7 @@ package figures
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,34 +13,34 @@ import (
 
 const dir = "../../../docs/studies"
 
-// The page is what the results make, no row has an empty cell, and each text has its rows.
+// The page and the tables are what the results make, no row has an empty cell, and each paper has its rows.
 func TestPageIsWhatTheResultsMake(t *testing.T) {
-	var b strings.Builder
-	if err := Write(&b, filepath.Join(dir, "results")); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	made, err := Read(filepath.Join(dir, "results"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(page) != b.String() {
-		t.Error("docs/studies/README.md isn't what the results make: heddle-lab sim study all --json docs/studies/results > docs/studies/README.md")
+	files := map[string]string{"README.md": made.Page}
+	for name, text := range made.Tables {
+		files[filepath.Join("results", name)] = text
 	}
-	rows := 0
-	for _, line := range strings.Split(string(page), "\n") {
-		cells := strings.Split(line, "|")
-		if len(cells) != 7 || strings.HasPrefix(line, "|--") || strings.HasPrefix(line, "| figure") {
-			continue
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
 		}
-		rows++
-		for _, c := range cells[1:6] {
-			if strings.TrimSpace(c) == "" {
-				t.Errorf("a cell is empty: %s", line)
-			}
+		if string(got) != want {
+			t.Errorf("docs/studies/%s isn't what the results make: heddle-lab sim study all --json docs/studies/results > docs/studies/README.md", name)
 		}
 	}
-	if rows < 120 {
-		t.Errorf("there are %d rows", rows)
+	rows := strings.Split(strings.TrimSpace(made.Tables["figures.tsv"]), "\n")
+	for _, line := range rows {
+		cells := strings.Split(line, "\t")
+		if len(cells) != 6 || slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "" }) {
+			t.Errorf("a cell is empty, or lacks: %s", line)
+		}
+	}
+	if len(rows) < 120 {
+		t.Errorf("there are %d rows", len(rows))
 	}
 }
 
@@ -80,28 +81,32 @@ func TestRowsAreWhole(t *testing.T) {
 	table.Add("a", measure.Sample{1, 2, 3}.Cell(1))
 	all := results{"esplash": {Tables: []measure.Table{table}}}
 	good := figure{item: "1", text: "2", theirs: []float64{2}, ours: of("esplash", "t", "a", "y")}
-	if line, err := good.line(all); err != nil || line != "| 1 | 2 | 2.0 ± 0.6 | esplash | Within two standard errors. |\n" {
-		t.Errorf("%s, %v", line, err)
+	if line, v, err := good.line(all); err != nil || v != within || line != "1\t2\t2.0 ± 0.6\tesplash\tWithin two standard errors.\n" {
+		t.Errorf("%s, %s, %v", line, v, err)
 	}
 	far := good
 	far.theirs = []float64{9}
-	if line, _ := far.line(all); !strings.Contains(line, "Differs by more than two") {
-		t.Error(line)
+	if line, v, _ := far.line(all); v != apart || !strings.Contains(line, "Differs by more than two") {
+		t.Errorf("%s, %s", line, v)
+	}
+	both := figure{item: "1", text: "2", theirs: []float64{2, 9}, ours: of("esplash", "t", "a", "y", "y")}
+	if line, v, _ := both.line(all); v != partly || !strings.Contains(line, "1 of 2 differ") {
+		t.Errorf("%s, %s", line, v)
 	}
 	for _, bad := range []figure{
 		{item: "1", text: "2"},
 		{item: "1", text: "", says: "3"},
-		{item: "1", text: "a|b", says: "3"},
+		{item: "1", text: "a\tb", says: "3"},
 		{item: "1", text: "2", ours: of("esplash", "t", "b", "y")},
 		{item: "1", text: "2", ours: of("nothing", "t", "a", "y")},
 		{item: "1", text: "2", theirs: []float64{1, 2}, ours: of("esplash", "t", "a", "y")},
 	} {
-		if line, err := bad.line(all); err == nil {
+		if line, _, err := bad.line(all); err == nil {
 			t.Errorf("%+v: %s", bad, line)
 		}
 	}
 	missing := figure{item: "1", text: "2", ours: of("omo", "t", "a", "y")}
-	if line, err := missing.line(all); err != nil || !strings.Contains(line, "not run") {
+	if line, v, err := missing.line(all); err != nil || v != notCompared || !strings.Contains(line, "not run") {
 		t.Errorf("%s, %v", line, err)
 	}
 }

@@ -2,12 +2,12 @@ package figures
 
 import "fmt"
 
-const containers = "FRESH and OMO share slots here as in the text, whose Fair doesn't."
+const containers = "FRESH and OMO share slots here as in the paper, whose Fair doesn't."
 
 func fresh() part {
 	rows := []figure{
 		{item: "3.1, 3.2: static and dynamic slots", text: "show how it works", says: "containers of YARN are dynamic; `divided` in sim/study/fresh.go makes static ones"},
-		{item: "Tables 3.1 to 3.5: sets A to E", text: "12, 6, 24, 12 and 12 jobs", says: "the same numbers of maps and reduces", why: "The text doesn't say how long tasks take: sim/study/fresh.go chooses it."},
+		{item: "Tables 3.1 to 3.5: sets A to E", text: "12, 6, 24, 12 and 12 jobs", says: "the same numbers of maps and reduces", why: "The paper doesn't say how long tasks take: sim/study/fresh.go chooses it."},
 	}
 	for _, b := range []string{"classification", "invertedindex", "wordcount", "grep", "histogramratings", "histogrammovies"} {
 		rows = append(rows, figure{
@@ -25,7 +25,7 @@ func fresh() part {
 		if k == "5" {
 			f.text, f.theirs, f.why = "−27.62 %", []float64{-27.62}, "The error is 0.1; durations are ours."
 		}
-		rows = append(rows, f, figure{item: "3.5, 3.7: set A, k = " + k + ": fairness of FRESH and of Fair 2:2", text: "0.95 and more from k = 5 on; 0.8 at best", ours: append(of("fresh-a", "A, k = "+k, "FRESH", "fairness"), of("fresh-a", "A, k = "+k, "Fair 2:2", "fairness")...), why: "Fair is fairer here: the text doesn't say when reduces of its Fair begin, which hold idle slots for some jobs."})
+		rows = append(rows, f, figure{item: "3.5, 3.7: set A, k = " + k + ": fairness of FRESH and of Fair 2:2", text: "0.95 and more from k = 5 on; 0.8 at best", ours: append(of("fresh-a", "A, k = "+k, "FRESH", "fairness"), of("fresh-a", "A, k = "+k, "Fair 2:2", "fairness")...), why: "Fair is fairer here: the paper doesn't say when reduces of its Fair begin, which hold idle slots for some jobs."})
 	}
 	rows = append(rows,
 		figure{item: "3.5: set A, k = 5: FRESH-static (algorithm 3.3.1), makespan", text: "below Fair in simple workloads", ours: of("fresh-a", "A, k = 5", "FRESH-static", "makespan"), why: "Fair 2:2 takes 2608 s: work is nearly even, and so is the division."},
@@ -34,15 +34,15 @@ func fresh() part {
 	for _, s := range []string{"B", "C", "D", "E"} {
 		key := s + ", all jobs at a time"
 		rows = append(rows,
-			figure{item: "3.8: set " + s + ": FRESH against Fair 2:2", text: "−31.3 % in the mean of sets B to E", ours: of("fresh-mixed", key, "Fair 2:2", "FRESH against it"), why: "−27.8, −32.7, −36.9 and −38.9 % in the sets: the text gives their mean only."},
-			figure{item: "3.8: set " + s + ": FRESH against Capacity", text: "−25.1 % in the mean", ours: of("fresh-mixed", key, "Capacity 2:2", "FRESH against it"), why: "Two queues of 90 % at most, as in the text. YARN's Capacity serves a queue's first job first, and may leave slots of the other kind idle; the text's is that of Hadoop's first generation."},
+			figure{item: "3.8: set " + s + ": FRESH against Fair 2:2", text: "−31.3 % in the mean of sets B to E", ours: of("fresh-mixed", key, "Fair 2:2", "FRESH against it"), why: "−27.8, −32.7, −36.9 and −38.9 % in the sets: the paper gives their mean only."},
+			figure{item: "3.8: set " + s + ": FRESH against Capacity", text: "−25.1 % in the mean", ours: of("fresh-mixed", key, "Capacity 2:2", "FRESH against it"), why: "Two queues of 90 % at most, as in the paper. YARN's Capacity serves a queue's first job first, and may leave slots of the other kind idle; the paper's is that of Hadoop's first generation."},
 			figure{item: "3.8: set " + s + ": FRESH against FIFO", text: map[string]string{"B": "level", "C": "level", "D": "−24.5 % in the mean of D and E", "E": "−24.5 % in the mean of D and E"}[s], ours: of("fresh-mixed", key, "FIFO 2:2", "FRESH against it"), why: "FIFO over 2:2 leaves the slots of a kind idle at the beginning and at the end."},
 			figure{item: "3.8, 3.9: set " + s + ", FRESH with k = 1: makespan and fairness", text: "as with all; lower fairness", ours: of("fresh-mixed", key, "FRESH, k = 1", "makespan", "fairness"), why: "k isn't enforced by stage: 2k jobs are admitted. So half of the jobs in each stage are all of them, and there is no other row for \"half\"."},
 			figure{item: "3.9: set " + s + ": fairness of FRESH, Fair 2:2 and FIFO", text: "above 0.95; below; worst", ours: append(append(of("fresh-mixed", key, "FRESH", "fairness"), of("fresh-mixed", key, "Fair 2:2", "fairness")...), of("fresh-mixed", key, "FIFO 2:2", "fairness")...), why: "The index looks at jobs that have started: FIFO starts them late, which it doesn't count."},
 		)
 	}
 	rows = append(rows, figure{item: "3.10: set B on 20 nodes: FRESH against Fair 2:2", text: "−31.1 %", theirs: []float64{-31.1}, ours: of("fresh-mixed", "B, 20 nodes, all jobs at a time", "Fair 2:2", "FRESH against it"), why: "The error is below 0.1; durations are ours."})
-	return part{"FRESH (003, chapter 3)", rows}
+	return part{"FRESH (003, chapter 3)", "fresh.md", rows}
 }
 
 func omo() part {
@@ -56,8 +56,8 @@ func omo() part {
 	rows := []figure{
 		{item: "Tables 4.2 and 4.3, figures 4.1 and 4.2: slowstart from 0.5 to 1, static and dynamic slots", text: "1 Terasort job 307 to 336 s, and 277 to 316 s; the least at 0.6", says: "the sweep from 0.05 to 1.0 of the run omo, table terasort", why: "With eight jobs the least is at 0.4 for both."},
 		{item: "Table 4.1, figures 4.3 to 4.8: notations, proofs, waves of maps", text: "show how it works", says: "internal/omo, rm/scheduler/policy/omo"},
-		{item: "Table 4.4, 4.5: benchmarks and sets", text: "shuffles of 0.02 MB to 20 GB", says: "the same, in sim/study/omo.go", why: "The text doesn't say how long maps take."},
-		{item: "4.9: predicted releases of slots", text: "near the real ones", says: "no study: the text has a picture without a number, of one run; internal/omo's `TestReleaseFrequencyOfSection431` holds the estimate by hand", why: "The text says itself that the estimate misses jumps between two windows of 10 s."},
+		{item: "Table 4.4, 4.5: benchmarks and sets", text: "shuffles of 0.02 MB to 20 GB", says: "the same, in sim/study/omo.go", why: "The paper doesn't say how long maps take."},
+		{item: "4.9: predicted releases of slots", text: "near the real ones", says: "no study: the paper has a picture without a number, of one run; internal/omo's `TestReleaseFrequencyOfSection431` holds the estimate by hand", why: "The paper says itself that the estimate misses jumps between two windows of 10 s."},
 		{item: "4.10: set A: maps that end within 10 s of a job's last one, OMO and Fair", text: "OMO usually far more; Fair less than 10", ours: append(of("omo", "A", rm, "last batch"), of("omo", "A", "Fair, 4 containers, slowstart 0.05", "last batch")...), why: "No difference here: OMO orders jobs, and the maps of a job still end one after the other, as they began."},
 		{item: "4.11 to 4.14: slots over time", text: "pictures; the shuffle lasts 293 s after the maps with slowstart 1, 36 s with 0.05, 43 s with OMO", ours: append(append(of("omo", "terasort", "Fair, 2 map and 2 reduce slots, slowstart 1.0", "shuffle only"), of("omo", "terasort", "Fair, 2 map and 2 reduce slots, slowstart 0.05", "shuffle only")...), of("omo", "terasort", rm, "shuffle only")...), theirs: []float64{293, 36, 43}, why: "A reduce fetches 35 MB/s by the first of these; the network isn't shared here."},
 	}
@@ -81,12 +81,12 @@ func omo() part {
 		rows = append(rows, figure{item: "4.18: " + x[0] + ", OMO: maps only, both, shuffle only, in s", text: "the shuffle alone is short", ours: of(x[1], x[0], rm, "maps only", "both", "shuffle only"), why: picture})
 	}
 	rows = append(rows,
-		figure{item: "Table 4.6: Terasort, YARN with its ramp-up limit, in s", text: "1583 / 1490 / 1464 / 1481 s with 2 to 8 GB a task; OMO 1319", ours: append(of("omo", "terasort", "Fair, 4 containers, YARN's ramp-up limit", "makespan"), of("omo", "terasort", rm, "makespan")...), why: "OMO is 3 % slower than YARN here, and 10 to 17 % faster in the text. Order gains nothing on eight equal jobs, and its reduces begin as early as theirs. The memory of a task has no effect where CPU is what is short."},
-		figure{item: "4.19a: 30 GB and 40 GB: times that of 20 GB", text: "1.6 / 2.1", theirs: []float64{1.6, 2.1}, ours: append(of("omo-scale", "scale", "set D, 12 jobs of 30 GB", "times that of set C"), of("omo-scale", "scale", "set E, 12 jobs of 40 GB", "times that of set C")...), why: "In proportion as in the text."},
+		figure{item: "Table 4.6: Terasort, YARN with its ramp-up limit, in s", text: "1583 / 1490 / 1464 / 1481 s with 2 to 8 GB a task; OMO 1319", ours: append(of("omo", "terasort", "Fair, 4 containers, YARN's ramp-up limit", "makespan"), of("omo", "terasort", rm, "makespan")...), why: "OMO is 3 % slower than YARN here, and 10 to 17 % faster in the paper. Order gains nothing on eight equal jobs, and its reduces begin as early as theirs. The memory of a task has no effect where CPU is what is short."},
+		figure{item: "4.19a: 30 GB and 40 GB: times that of 20 GB", text: "1.6 / 2.1", theirs: []float64{1.6, 2.1}, ours: append(of("omo-scale", "scale", "set D, 12 jobs of 30 GB", "times that of set C"), of("omo-scale", "scale", "set E, 12 jobs of 40 GB", "times that of set C")...), why: "In proportion as in the paper."},
 		figure{item: "4.19b: 18 and 24 jobs: times that of 12", text: "linear", theirs: []float64{1.5, 2}, ours: append(of("omo-scale", "scale", "set F, 18 jobs of 20 GB", "times that of set C"), of("omo-scale", "scale", "set G, 24 jobs of 20 GB", "times that of set C")...), why: "The numbers are those of jobs."},
-		figure{item: "Table 4.7: set H on 40 nodes: Fair 0.05, Fair 1.0, FRESH, OMO, in s", text: "1885 / 2258 / 2037 / 1238", theirs: []float64{1885, 2258, 2037, 1238}, ours: append(append(append(of("omo", "H", "Fair, 2 map and 2 reduce slots, slowstart 0.05", "makespan"), of("omo", "H", "Fair, 2 map and 2 reduce slots, slowstart 1.0", "makespan")...), of("omo", "H", "FRESH by the ResourceManager", "makespan")...), of("omo", "H", rm, "makespan")...), why: "The order of Fair 1.0, Fair 0.05 and OMO is the same; FRESH is slow in the text. How long maps take isn't in it."},
+		figure{item: "Table 4.7: set H on 40 nodes: Fair 0.05, Fair 1.0, FRESH, OMO, in s", text: "1885 / 2258 / 2037 / 1238", theirs: []float64{1885, 2258, 2037, 1238}, ours: append(append(append(of("omo", "H", "Fair, 2 map and 2 reduce slots, slowstart 0.05", "makespan"), of("omo", "H", "Fair, 2 map and 2 reduce slots, slowstart 1.0", "makespan")...), of("omo", "H", "FRESH by the ResourceManager", "makespan")...), of("omo", "H", rm, "makespan")...), why: "The order of Fair 1.0, Fair 0.05 and OMO is the same; FRESH is slow in the paper. How long maps take isn't in it."},
 	)
-	return part{"OMO (003, chapter 4)", rows}
+	return part{"OMO (003, chapter 4)", "omo.md", rows}
 }
 
 func esplash() part {
@@ -112,5 +112,5 @@ func esplash() part {
 		{item: "5.7: the same, with room for copies: added by none, LATE and eSplash, in s", text: "−69.4 / −66.7 %", ours: append(append(of("esplash-room", "level4", "none", "added"), of("esplash-room", "level4", "LATE", "added")...), of("esplash-room", "level4", configured, "added")...), why: "As above."},
 		{item: "5.8: a node of level 4 slow, then away: added, against none and LATE, levels configured", text: "−42.4 / −45.8 %", theirs: []float64{-42.4, -45.8}, ours: of("esplash", "rebooted", configured, "added against none", "added against LATE"), why: "Tasks that none leaves on the node are lost with it, after 600 s."},
 	}
-	return part{"eSplash (003, chapter 5)", rows}
+	return part{"eSplash (003, chapter 5)", "esplash.md", rows}
 }
