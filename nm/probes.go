@@ -125,13 +125,13 @@ func (n *NodeManager) countProbes() (err error) {
 	}
 	add("short_tasks_started_total", "Short tasks that have started.", func(c shorttasks.Counts) float64 { return float64(c.Started) })
 	add("short_task_wait_seconds_total", "How long these have waited since they were submitted.", func(c shorttasks.Counts) float64 { return c.Waited.Seconds() })
-	add("probe_quotes_total", "Quotes of when a probe has its turn, of which it is known whether they came true.", func(c shorttasks.Counts) float64 { return float64(c.Quotes) })
+	add("probe_quotes_total", "Quotes of when a probe is served, of which it is known whether they came true.", func(c shorttasks.Counts) float64 { return float64(c.Quotes) })
 	add("probe_quotes_broken_total", "Quotes whose 95th percentile was too early.", func(c shorttasks.Counts) float64 { return float64(c.Broken) })
 	add("probes_avoided_total", "Probes that were rejected because long tasks run here.", func(c shorttasks.Counts) float64 { return float64(c.Avoided) })
 	add("staged_promises_total", "Quotes that an input would be in memory, of which it is known whether it was.", func(c shorttasks.Counts) float64 { return float64(c.Promises) })
 	add("staged_promises_broken_total", "Such quotes of which the input was not there in time.", func(c shorttasks.Counts) float64 { return float64(c.Unkept) })
 	add("staged_hits_total", "Short tasks whose input was in memory when they started.", func(c shorttasks.Counts) float64 { return float64(c.Hits) })
-	add("staged_misses_total", "Short tasks that have named an input which was not in memory, while inputs are staged.", func(c shorttasks.Counts) float64 { return float64(c.Misses) })
+	add("staged_misses_total", "Short tasks that have named an input which was not in memory, while inputs are preloaded.", func(c shorttasks.Counts) float64 { return float64(c.Misses) })
 	gauge := func(name, help string, value func(lent, used probe.Amount, waiting int) float64) {
 		err = errors.Join(err, n.metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "heddle", Subsystem: "nm", Name: name, Help: help},
 			func() float64 { return value(n.shortTasks.Use()) })))

@@ -48,7 +48,7 @@ func (n *NodeManager) openStager(binary string) (shorttasks.Stager, error) {
 	const key = "heddle.nodemanager.staging."
 	dir := filepath.Join(n.disks.Local.All()[0], "ramdisk")
 	if err := ramdisk.Clear(dir); err != nil {
-		n.log.WithError(err).Warnf("what an earlier NodeManager has staged in %s stays, and nothing more is staged", dir)
+		n.log.WithError(err).Warnf("what an earlier NodeManager has preloaded into %s stays, and no input is preloaded", dir)
 		return nil, nil
 	}
 	if !n.o.Conf.Bool(key + "enabled") {
@@ -56,7 +56,7 @@ func (n *NodeManager) openStager(binary string) (shorttasks.Stager, error) {
 	}
 	s, err := n.newStager(binary, dir, int64(n.o.Conf.Int(key+"size-mb"))<<20)
 	if err != nil {
-		n.log.WithError(err).Warnf("no input is staged (%senabled), and short tasks read from HDFS", key)
+		n.log.WithError(err).Warnf("no input is preloaded (%senabled), and short tasks read from HDFS", key)
 		return nil, nil
 	}
 	return s, n.metrics.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{

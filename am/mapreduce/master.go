@@ -96,7 +96,7 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if m.concluded {
 		ctx := context.WithoutCancel(ctx)
 		if err := m.files.RemoveAll(ctx, s.Staging); err != nil {
-			log.WithError(err).Warn("staged files are left behind")
+			log.WithError(err).Warn("uploaded files are left behind")
 		}
 	}
 	return err
@@ -276,7 +276,7 @@ func (m *master) discard(ctx context.Context, x *commit.Commit) {
 func (m *master) workerLaunch(ctx context.Context) (am.Launch, error) {
 	info, err := m.files.Stat(ctx, m.spec.Staging+"/"+job.SpecFile)
 	if err != nil {
-		return am.Launch{}, fmt.Errorf("staged files: %w", err)
+		return am.Launch{}, fmt.Errorf("uploaded files: %w", err)
 	}
 	described := job.Resource{Name: job.SpecFile, URL: info.Path, Size: info.Size, ModTime: info.ModTime}
 	return am.Launch{

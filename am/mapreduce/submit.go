@@ -184,7 +184,7 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if removed, e := root.sweep(ctx, x.ID, x.apps.Report, time.Now()); e != nil || len(removed) > 0 {
-		x.log.WithError(e).Debugf("staged files of jobs that are over, removed: %v", removed)
+		x.log.WithError(e).Debugf("uploaded files of jobs that are over, removed: %v", removed)
 	}
 	return nil
 }
@@ -315,6 +315,6 @@ func (x *Submitted) clean(ctx context.Context, succeeded bool) {
 		}
 	}
 	if err := x.files.RemoveAll(ctx, x.spec.Staging); err != nil {
-		x.log.WithError(err).Warn("staged files are left behind")
+		x.log.WithError(err).Warn("uploaded files are left behind")
 	}
 }

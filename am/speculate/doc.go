@@ -1,7 +1,7 @@
 // Package speculate decides which running tasks are worth a copy, and on which nodes. Its Speculators are pure: observations
 // in, proposals out, and the same observations give the same proposals.
 //
-//   - ESplash is for clusters whose nodes differ. It sorts nodes into levels of speed, finds those that are slow for their
+//   - ESplash is for clusters whose nodes differ. It sorts nodes into speed classes, finds those that are slow for their
 //     level, and copies their tasks to nodes that are fast enough to win (Wang et al., eSplash).
 //   - Split stops maps early while slots are idle; new tasks do the rest of their input, so that nothing is done twice. For tasks that
 //     can't be split it is ESplash.

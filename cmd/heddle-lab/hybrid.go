@@ -66,7 +66,7 @@ func newHybrid() *cobra.Command {
 	f.StringVar(&o.dice, "dice", "", "Dice's elastic short partition: linear, square or root; hawk and eagle have one")
 	f.Float64Var(&o.most, "dice-most", 0, "percent to which Dice lets the short partition grow (default: 8 more than -short-partition)")
 	f.StringVar(&o.requests, "dice-preemption", "square", "Dice's preemption of long tasks: linear, square, root or none")
-	f.BoolVar(&o.eirene, "eirene", false, "Eirene's staging of inputs and cloning of tasks, for short jobs")
+	f.BoolVar(&o.eirene, "eirene", false, "Eirene's preloading of inputs and cloning of tasks, for short jobs")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		help, err := dashes.Parse(cmd.CommandPath(), f, args)

@@ -1,4 +1,4 @@
-// Package nodelevel sorts nodes into levels of speed (Wang et al., eSplash, section 5.2.1), for ApplicationMasters that speculate
+// Package nodelevel sorts nodes into speed classes (Wang et al., eSplash, section 5.2.1, calls them levels), for ApplicationMasters that speculate
 // (am/speculate) and for the ResourceManager, which has the reports of all of them (rm/leader/speed).
 package nodelevel
 

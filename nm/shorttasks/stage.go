@@ -179,7 +179,7 @@ func (in *input) look(fast bool) {
 	switch {
 	case st.inputs[in.at] != in: // its job is over
 	case err != nil:
-		n.log.WithError(err).Debugf("%s is not staged", in.file)
+		n.log.WithError(err).Debugf("%s is not preloaded", in.file)
 		in.forget()
 	default:
 		in.size = size
@@ -225,7 +225,7 @@ func (in *input) copy(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
-		n.log.WithError(err).Debugf("%s is not staged", in.file)
+		n.log.WithError(err).Debugf("%s is not preloaded", in.file)
 	}
 	in.cancel()
 	in.cancel = nil
