@@ -21,6 +21,6 @@ func (c *Config) LacksAuxService(name string) string {
 	if name != sparkShuffle || slices.Contains(c.Strings(auxServices), name) {
 		return ""
 	}
-	return "Spark's shuffle service isn't among " + auxServices + " of this node. Add it (docs/nodes.md), or set " +
+	return "Spark's shuffle service isn't among " + auxServices + " of this node. Add it (docs/java.md), or set " +
 		"spark.shuffle.service.enabled=false and, with dynamic allocation, spark.dynamicAllocation.shuffleTracking.enabled=true"
 }

@@ -20,7 +20,7 @@ const referenceHead = `# Heddle's own keys
 
 Set these keys in ` + "`yarn-site.xml`" + `, or with ` + "`-D KEY=VALUE`" + ` on the command line. All other keys are Hadoop's. ` + "`heddle conf get KEY`" + ` prints
 a key's value and its origin; ` + "`heddle conf check DIR`" + ` lists wrong values, with which a daemon that reads the key doesn't start. Durations without a unit are in milliseconds.
-Queues also have settings of their own: [preemption](sharing.md#suspend-instead-of-kill) and [stage policies](sharing.md#maps-and-reduces).
+Queues also have settings of their own: [preemption](sharing.md#suspend-instead-of-kill) and [stage policies](policies.md#maps-and-reduces).
 
 The registry (` + "`conf/keys_heddle.go`" + `) is the source of this page; ` + "`go test ./conf -run Reference -update`" + ` writes it.
 

@@ -150,7 +150,7 @@ func TestShuffleServiceIsRefused(t *testing.T) {
 	l := lab.Lab(t)
 	c, id := begin(t, l, "--conf", "spark.shuffle.service.enabled=true", program(t, pi))
 	if err := l.Daemon("nodemanager1").WaitLog(t.Context(), "The auxService:spark_shuffle does not exist: Spark's shuffle service isn't among yarn.nodemanager.aux-services of this node. "+
-		"Add it (docs/nodes.md), or set spark.shuffle.service.enabled=false"); err != nil {
+		"Add it (docs/java.md), or set spark.shuffle.service.enabled=false"); err != nil {
 		t.Error(err)
 	}
 	if _, err := l.Run(t.Context(), "yarn", "application", "-kill", id); err != nil {

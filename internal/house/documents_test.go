@@ -124,7 +124,7 @@ var othersErrors = []string{"tls: failed to verify", "certificate is valid", "Cl
 // quoted are the texts of errors in a cell of a table.
 var quoted = regexp.MustCompile("\"([^\"]+)\"|`([^`]+)`")
 
-// The errors that docs/secure.md explains are those that the code says: three words in a row of each stand in it.
+// The errors that the pages on security explain are those that the code says: three words in a row of each stand in it.
 func TestErrorsInDocumentsAreSaid(t *testing.T) {
 	var code strings.Builder
 	_, files := documents(t)
@@ -135,7 +135,7 @@ func TestErrorsInDocumentsAreSaid(t *testing.T) {
 	}
 	all := strings.Join(append(strings.Fields(code.String()), othersErrors...), " ")
 	checked, errors := 0, false
-	for line := range strings.Lines(text(t, "docs/secure.md")) {
+	for line := range strings.Lines(text(t, "docs/secure.md") + text(t, "docs/https.md") + text(t, "docs/hdfs.md")) {
 		cell, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
 		switch {
 		case !strings.HasPrefix(line, "| ") || !row:
@@ -150,7 +150,7 @@ func TestErrorsInDocumentsAreSaid(t *testing.T) {
 		for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 			checked++
 			if !said(all, m[1]+m[2]) {
-				t.Errorf("docs/secure.md explains %q, which nothing says", m[1]+m[2])
+				t.Errorf("a page on security explains %q, which nothing says", m[1]+m[2])
 			}
 		}
 	}

@@ -289,9 +289,9 @@ func TestSamplesOfYears(t *testing.T) {
 	}
 }
 
-// The user guide names each key of the JSON output.
+// The page on simulations names each key of the JSON output.
 func TestKeysAreDocumented(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/user-guide.md")
+	guide, err := os.ReadFile("../../docs/simulating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	}
 	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(text, -1) {
 		if !bytes.Contains(guide, []byte("`"+string(key[1])+"`")) {
-			t.Errorf("docs/user-guide.md doesn't name %s", key[1])
+			t.Errorf("docs/simulating.md doesn't name %s", key[1])
 		}
 	}
 }

@@ -166,7 +166,8 @@ func Read(dir string) (*Documents, error) {
 			found[v]++
 			table.WriteString(p.title + "\t" + line)
 		}
-		fmt.Fprintf(&page, "| [%s](%s) | %d | %d | %d | %d | %d |\n", p.title, p.page, len(p.rows), found[within], found[partly], found[apart], found[notCompared])
+		fmt.Fprintf(&page, "| [%s](%s) | %d | %d | %d | %d | %d |\n", p.title, p.page, len(p.rows),
+			found[within], found[partly], found[apart], found[notCompared])
 	}
 	runs.WriteString("run\tcommand\n")
 	for i := range Runs {
@@ -177,7 +178,8 @@ func Read(dir string) (*Documents, error) {
 		fmt.Fprintf(&runs, "%s\t%s%s\n", Runs[i].Name, Runs[i].Command(), note)
 	}
 	page.WriteString(tail)
-	return &Documents{Page: page.String(), Tables: map[string]string{"figures.tsv": table.String(), "runs.tsv": runs.String()}}, nil
+	tables := map[string]string{"figures.tsv": table.String(), "runs.tsv": runs.String()}
+	return &Documents{Page: page.String(), Tables: tables}, nil
 }
 
 // verdict says how ours compares with the paper's.
