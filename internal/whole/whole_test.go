@@ -23,11 +23,11 @@ func TestWrite(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(filepath.Join(dir, "folder"), ".new-", 0o640, nil); err == nil {
-		t.Error("a folder is replaced")
-	}
-	if err := Write(filepath.Join(dir, "absent", "file"), ".new-", 0o640, nil); err == nil {
-		t.Error("a file is written where there is no folder")
+	for name, want := range map[string]string{"folder": "file exists", filepath.Join("absent", "file"): "no such file or directory"} {
+		path := filepath.Join(dir, name)
+		if err := Write(path, ".new-", 0o640, nil); err == nil || err.Error() != "write "+path+": "+want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("there is %v, %v", left, err)

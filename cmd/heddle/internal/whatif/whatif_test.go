@@ -102,6 +102,7 @@ func TestCommand(t *testing.T) {
 		{"-record " + file + " -set " + queue.Prefix + "root.yak.capactiy=1", "is unknown", 1},
 		{"-record " + file + " -map root.none=root.yak", "the record has no application in root.none", 1},
 		{"-record " + file + " -scheduler " + odd, "odd.xml:5: yarn.scheduler.capacity.root.yak.maximum-capactiy", 0},
+		{"-record " + file + " -nodes -1 -html " + dir + "/absent/a.html", "write " + dir + "/absent/a.html: no such file", 1},
 		{"-record " + file + " -gate " + file, "line 1", 1},
 		{"-record " + file + " -schedular x", "did you mean", 1},
 		{"-record " + file + " -scheduler " + dir, "isn't a file", 1},
