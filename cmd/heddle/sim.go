@@ -13,6 +13,7 @@ import (
 
 	"heddle/cmd/heddle/internal/nodelabels"
 	"heddle/conf"
+	"heddle/internal/within"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
@@ -57,7 +58,10 @@ func newSim(s *source) *cobra.Command {
 		Args:    cobra.NoArgs,
 		Example: "  heddle sim --trace GOOG.tr.gz --nodes 12000 --cutoff 1129.5s\n" +
 			"  heddle sim --tasks 1000000 --nodes 10000 --seed 7",
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { // a signal ends it while it computes
+			_, err := within.Do(cmd.Context(), func() (any, error) { return nil, o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) })
+			return err
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, SYNTH or Rumen, each also with .gz); without it jobs are synthetic")

@@ -18,6 +18,7 @@ import (
 	"heddle/conf"
 	"heddle/internal/bounded"
 	"heddle/internal/whole"
+	"heddle/internal/within"
 	"heddle/sim/trace"
 	"heddle/sim/whatif"
 	"heddle/sim/whatif/change"
@@ -108,7 +109,8 @@ func Command(group string, exit func(int) error, load func(dir string, define []
 		if o.submitted != "" {
 			return o.submit(cmd.Context(), cmd.OutOrStdout())
 		}
-		code, err := o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
+		// It computes for a minute or more: a signal ends it meanwhile.
+		code, err := within.Do(cmd.Context(), func() (int, error) { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) })
 		if err != nil || code == 0 {
 			return err
 		}

@@ -2,10 +2,13 @@ package whatif_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"heddle/cmd/heddle/internal/whatif"
@@ -47,6 +50,29 @@ func recorded(t *testing.T) string {
 	jobs := sim.Generate(sim.Workload{Tasks: 400, PerJob: 10, Mean: 20e9, Load: 1, Slots: 16, Resource: slot, Queues: []string{"root.zebra", "root.yak"}, Users: 2}, 7)
 	recordtest.Play(t, d, sim.Nodes{Count: 4, Capacity: slot.Times(4), PerRack: 2}, jobs)
 	return file
+}
+
+// A signal ends the command while it reads or computes.
+func TestInterrupted(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := whatif.Command("", func(code int) error { return exit(code) }, nil)
+	c.SetArgs([]string{"-record", pipe}) // nobody writes to it
+	c.SilenceUsage, c.SilenceErrors = true, true
+	if err := c.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // it reads no more
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // The command answers, applies rules, and refuses what it can't understand.
