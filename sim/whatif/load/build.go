@@ -74,8 +74,22 @@ func (b *builder) forgetHandles() {
 // stepFormat is the first format of records with the decisions of rounds.
 const stepFormat = 2
 
+// maxTime is the year 10,000, in ms since 1970: no clock is later.
+const maxTime = 253_402_300_800_000
+
+// sane refuses a time that no clock tells.
+func sane(ms int64) error {
+	if ms < 0 || ms >= maxTime {
+		return fmt.Errorf("%d isn't a time in ms since 1970", ms)
+	}
+	return nil
+}
+
 // begin begins a session.
 func (b *builder) begin(h *eventlog.Header) error {
+	if err := sane(h.Time); err != nil {
+		return err
+	}
 	if h.Format < stepFormat {
 		return fmt.Errorf("the record has format %d, and a load needs %d or later: record anew", h.Format, stepFormat)
 	}
@@ -137,11 +151,17 @@ func (b *builder) enter(e *eventlog.Entry) error {
 		if err := b.flush(until); err != nil {
 			return err
 		}
-		return b.begin(e.Header)
+		if err := b.begin(e.Header); err != nil {
+			return fmt.Errorf("line %d: %w", e.Line, err)
+		}
+		return nil
 	}
 	if e.Event.Op != eventlog.Step {
 		b.window = append(b.window, located{*e.Event, e.Line})
 		return nil
+	}
+	if err := sane(e.Event.Time); err != nil {
+		return fmt.Errorf("line %d: %w", e.Line, err)
 	}
 	if err := b.flush(max(e.Event.Time, b.now)); err != nil {
 		return err

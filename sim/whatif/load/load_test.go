@@ -155,20 +155,22 @@ func TestBadRecordsAreRefused(t *testing.T) {
 		texts []string
 		want  string
 	}{
-		"nothing":          {[]string{""}, "no record"},
-		"no record":        {[]string{"hello\n"}, "line 1"},
-		"a later version":  {[]string{strings.Replace(whole, `events":8`, `events":99`, 1)}, "format is 99"},
-		"an old version":   {[]string{strings.Replace(whole, `events":8`, `events":1`, 1)}, "format 1"},
-		"a gap":            {[]string{whole, log(900_000, addNode, "step 900001")}, "nothing is recorded between"},
-		"the same twice":   {[]string{whole, whole}, "two clusters"},
-		"two at once":      {[]string{whole, log(2000, addNode, "step 12000")}, "two clusters"},
-		"no such node":     {[]string{log(1, `"op":"removeNode","node":3`, "step 5")}, "line 2"},
-		"no such app":      {[]string{log(1, "step 5 "+amIs)}, "line 2"},
-		"no such thing":    {[]string{log(1, addNode, "step 3", free(8), "step 5")}, "line 4"},
-		"what isn't JSON":  {[]string{whole + "{\"op\":\n"}, "line 22"},
-		"amounts too big":  {[]string{log(1, `"op":"addNode","host":"h","resource":[9223372036854775807]`, "step 5")}, "out of range"},
-		"a broken header":  {[]string{`{"heddle-events":8,"time":"x"}` + "\n"}, "line 1"},
-		"queues that fail": {[]string{strings.Replace(whole, `"fifo"`, `"lifo"`, 1)}, "lifo"},
+		"nothing":           {[]string{""}, "no record"},
+		"no record":         {[]string{"hello\n"}, "line 1"},
+		"a later version":   {[]string{strings.Replace(whole, `events":8`, `events":99`, 1)}, "format is 99"},
+		"an old version":    {[]string{strings.Replace(whole, `events":8`, `events":1`, 1)}, "format 1"},
+		"a gap":             {[]string{whole, log(900_000, addNode, "step 900001")}, "nothing is recorded between"},
+		"the same twice":    {[]string{whole, whole}, "two clusters"},
+		"two at once":       {[]string{whole, log(2000, addNode, "step 12000")}, "two clusters"},
+		"no such node":      {[]string{log(1, `"op":"removeNode","node":3`, "step 5")}, "line 2"},
+		"no such app":       {[]string{log(1, "step 5 "+amIs)}, "line 2"},
+		"no such thing":     {[]string{log(1, addNode, "step 3", free(8), "step 5")}, "line 4"},
+		"what isn't JSON":   {[]string{whole + "{\"op\":\n"}, "line 22"},
+		"amounts too big":   {[]string{log(1, `"op":"addNode","host":"h","resource":[9223372036854775807]`, "step 5")}, "out of range"},
+		"a broken header":   {[]string{`{"heddle-events":8,"time":"x"}` + "\n"}, "line 1"},
+		"a time that isn't": {[]string{log(1, addNode, "step 9000000000000000000")}, "line 3: 9000000000000000000 isn't a time"},
+		"a time before all": {[]string{log(-5, addNode, "step 5")}, "line 1: -5 isn't a time"},
+		"queues that fail":  {[]string{strings.Replace(whole, `"fifo"`, `"lifo"`, 1)}, "lifo"},
 	} {
 		if _, err := read(t, c.texts...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -176,6 +178,24 @@ func TestBadRecordsAreRefused(t *testing.T) {
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none"), Options{}); err == nil {
 		t.Error("a file that isn't there is read")
+	}
+}
+
+// A clock that steps back during a record stands still until the time is reached again, and no time is negative.
+func TestClocksThatStepBack(t *testing.T) {
+	l := mustRead(t, log(5_000_000,
+		addNode, addApp, askAM, "step 5001000 "+amIs, asks(20, 2), "step 5004000 "+grant(1, 20)+","+grant(2, 20), free(1), "step 1000", asks(10, 1), "step 2000 "+grant(3, 10),
+		free(2), "step 5020000", free(3), "step 5025000", free(0), `"op":"removeApp"`, "step 5027000"))
+	a := &l.Apps[0]
+	if l.Begin != 5_000_000 || l.End != 5_027_000 || a.Then.End != 5_027_000 {
+		t.Errorf("from %d to %d: %+v", l.Begin, l.End, a.Then)
+	}
+	for _, k := range a.Attempts[0].Kinds {
+		for _, x := range k.Lives {
+			if x.MS < 0 || x.MS > 21_000 {
+				t.Errorf("a container ran for %d ms", x.MS)
+			}
+		}
 	}
 }
 
