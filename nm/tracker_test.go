@@ -320,6 +320,24 @@ func TestResync(t *testing.T) {
 	}
 }
 
+// The ResourceManager is told once that a container's process has started, while it runs.
+func TestStartsAreToldOnce(t *testing.T) {
+	l := newLab(t).up()
+	c := l.run(containerID(1, 1), "sleep 600; :")
+	l.running(c)
+	l.rm.seen("the start is told, and not again", func(b []*pb.NodeHeartbeatRequest) bool {
+		told, since := 0, 0
+		for _, beat := range b {
+			if s := status(beat, c.ID()); s != nil && s.GetHeddleTimes().HasLaunched() {
+				told, since = told+1, 0
+			} else {
+				since++
+			}
+		}
+		return told == 1 && since >= 2
+	})
+}
+
 func TestSentAway(t *testing.T) {
 	l := newLab(t).up()
 	c := l.run(containerID(1, 1), "sleep 600; :")

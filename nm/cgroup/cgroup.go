@@ -58,6 +58,7 @@ type Usage struct {
 	Memory    int64         // bytes in use, without page cache that could be dropped at once
 	Peak      int64         // highest memory use so far in bytes, page cache included
 	OOMKills  int64         // processes that the kernel killed because the group was at its memory limit
+	Starved   time.Duration // in which it could have run and had no processor, without what its own limit took (nm/cgroup/starved)
 	Processes int           // alive now
 }
 

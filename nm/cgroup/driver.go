@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"heddle/nm/cgroup/origins"
+	"heddle/nm/cgroup/starved"
 	"heddle/nm/proc"
 )
 
@@ -36,7 +37,8 @@ type limiter interface {
 	admit(name string, pid int) error
 	set(name string, l Limits) error
 	setCPU(name string, cores float64) error
-	usage(name string) (Usage, error) // without Processes
+	usage(name string) (Usage, error) // without Processes and Starved
+	times(name string) string         // the file that says for how long the group's own limit has stopped it
 	// weight names the folder of all groups and, for it and those above, the file of their weight with the value that the
 	// kernel begins with and the one for so many vcores. The folder is "" where groups have no weight.
 	weight(vcores float64) (top, file, initial, value string)
@@ -269,7 +271,22 @@ func (g *kernelGroup) Usage() (Usage, error) {
 			use.CPU = core.CPU
 		}
 	}
+	use.Starved = g.starved()
 	return use, g.wrap("measure", err)
+}
+
+// starved is Usage.Starved.
+func (g *kernelGroup) starved() time.Duration {
+	u, ok := g.d.holder.(*unified)
+	if !ok {
+		return -1
+	}
+	pressure, err := u.tree.read(u.path(g.name, "cpu.pressure"))
+	if err != nil { // Linux before 4.20, or with psi=0
+		return -1
+	}
+	stat, _ := u.tree.read(g.d.limiter.times(g.name)) // without a controller there is no limit
+	return starved.Of(pressure, stat)
 }
 
 func (g *kernelGroup) Processes() ([]int, error) {

@@ -721,3 +721,43 @@ func ownGroups(t *testing.T) string {
 	}
 	return string(b)
 }
+
+// A group has had no processor for about as long as its node's limit took one from it, and the group's own limit doesn't count.
+func TestWhatTheNodeTakesIsTold(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_1", Limits{}, "while :; do :; done")
+		starved := func() time.Duration {
+			use, err := g.Usage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return use.Starved
+		}
+		if d.Kind() == V1 || d.Kind() == None {
+			if got := starved(); got != -1 {
+				t.Errorf("%v, and the kernel doesn't tell", got)
+			}
+			return
+		}
+		top, _, _, _ := d.(*kernelDriver).limiter.weight(1)
+		if top == "" {
+			return // the hierarchy hasn't the controller on this machine, and there is nothing to throttle with
+		}
+		file, text := filepath.Join(top, "cpu.max"), "2000 100000"
+		if _, err := os.Stat(file); err != nil {
+			file, text = filepath.Join(top, "cpu.cfs_quota_us"), "2000"
+		}
+		before := starved()
+		if before < 0 {
+			t.Fatal("the kernel doesn't tell")
+		}
+		if err := os.WriteFile(file, []byte(text), 0); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		await.Until(t, "the group has had no processor for a second", func() bool { return starved()-before > time.Second })
+		if took := time.Since(begun); starved()-before > took+took/2 {
+			t.Errorf("%v of %v", starved()-before, took)
+		}
+	})
+}

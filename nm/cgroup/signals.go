@@ -182,7 +182,7 @@ func (g *signalGroup) Processes() ([]int, error) {
 
 func (g *signalGroup) Usage() (Usage, error) {
 	members, err := g.members()
-	use := Usage{Peak: -1, OOMKills: -1, Processes: len(members)}
+	use := Usage{Peak: -1, OOMKills: -1, Starved: -1, Processes: len(members)}
 	for _, p := range members {
 		use.CPU += p.CPU
 		use.Memory += p.RSS

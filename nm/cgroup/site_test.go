@@ -64,7 +64,7 @@ func TestV2LimitsAsWritten(t *testing.T) {
 		}
 	}
 	use, err := u.usage("c")
-	want := Usage{CPU: 1500 * time.Millisecond, Memory: 4000, Peak: 7000, OOMKills: 1}
+	want := Usage{CPU: 1500 * time.Millisecond, Memory: 4000, Peak: 7000, OOMKills: 1, Starved: -1}
 	if err != nil || use != want {
 		t.Errorf("usage %+v, %v, want %+v", use, err, want)
 	}

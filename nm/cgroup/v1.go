@@ -185,7 +185,7 @@ func (l *legacy) setCPU(name string, cores float64) error {
 }
 
 func (l *legacy) usage(name string) (Usage, error) {
-	use := Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1}
+	use := Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1, Starved: -1}
 	if l.has("cpuacct") {
 		ns, err := number(l.tree, l.path("cpuacct", name, "cpuacct.usage"))
 		if err != nil {
@@ -214,6 +214,8 @@ func (l *legacy) usage(name string) (Usage, error) {
 	}
 	return use, nil
 }
+
+func (l *legacy) times(name string) string { return l.path("cpu", name, "cpu.stat") }
 
 func (l *legacy) weight(vcores float64) (top, file, initial, value string) {
 	return l.tops["cpu"], "cpu.shares", "1024", strconv.FormatInt(sharesV1(vcores), 10)

@@ -242,7 +242,7 @@ func (u *unified) reclaim(ctx context.Context, name string, bytes int64) error {
 }
 
 func (u *unified) usage(name string) (Usage, error) {
-	use := Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1}
+	use := Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1, Starved: -1}
 	us, err := keyed(u.tree, u.path(name, "cpu.stat"), "usage_usec")
 	if err != nil {
 		return use, err
@@ -269,6 +269,8 @@ func (u *unified) usage(name string) (Usage, error) {
 	}
 	return use, err
 }
+
+func (u *unified) times(name string) string { return u.path(name, "cpu.stat") }
 
 func (u *unified) weight(vcores float64) (top, file, initial, value string) {
 	if u.has("cpu") {

@@ -106,12 +106,13 @@ type Status struct {
 	State       State
 	ExitCode    int // records.ExitInvalid while it has not ended
 	Diagnostics string
-	Started     time.Time // when it was accepted
-	Localized   time.Time // zero until then
-	Cold        bool      // some of its files had to be fetched
-	Launched    time.Time // zero until then
-	Finished    time.Time // zero until then
-	PID         int       // of its session's leader; 0 when there is none
+	Started     time.Time     // when it was accepted
+	Localized   time.Time     // zero until then
+	Cold        bool          // some of its files had to be fetched
+	Launched    time.Time     // zero until then
+	Finished    time.Time     // zero until then
+	Starved     time.Duration // in which it could have run and had no processor; known once it has ended
+	PID         int           // of its session's leader; 0 when there is none
 	WorkDir     string
 	LogDirs     []string
 	Suspended   bool
@@ -137,7 +138,7 @@ func (c *Container) Status() Status {
 		s.Launched = time.UnixMilli(c.record.Launched)
 	}
 	if c.record.Finished > 0 {
-		s.Finished = time.UnixMilli(c.record.Finished)
+		s.Finished, s.Starved = time.UnixMilli(c.record.Finished), time.Duration(c.record.Starved)*time.Millisecond
 	}
 	if c.session != nil && c.state != Done {
 		s.PID = c.session.PID()

@@ -72,10 +72,11 @@ func (c life) outOfMemory() string {
 	return monitor.OutOfMemory(t, last, c.m.cfg.VirtualRatio)
 }
 
-// noteUsage remembers the most memory that the container has used.
+// noteUsage remembers what the container has used, and what it lacked.
 func (c life) noteUsage(use cgroup.Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.usage.Peak = max(c.usage.Peak, use.Peak)
 	c.record.Peak = c.usage.Peak
+	c.record.Starved = max(use.Starved.Milliseconds(), 0)
 }

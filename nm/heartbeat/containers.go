@@ -25,6 +25,7 @@ type containers struct {
 	// What the ResourceManager knows, and what it will know once it has accepted the message that is under way.
 	ended map[records.ContainerID]bool  // containers whose end it was told
 	grown map[records.ContainerID]int32 // versions of containers that grew
+	lives map[records.ContainerID]int   // how much of the lives of containers that run
 	news  news
 }
 
@@ -32,6 +33,7 @@ type containers struct {
 type news struct {
 	ended []records.ContainerID
 	grown map[records.ContainerID]int32
+	lives map[records.ContainerID]int
 }
 
 // Registering tells of all containers.
@@ -58,7 +60,7 @@ func (c *containers) Registering(req *pb.RegisterNodeManagerRequest) {
 	}
 	req.SetRunningApplications(running)
 	// The status has the ends, too, but not the growths that the list has told.
-	c.ended, c.grown = make(map[records.ContainerID]bool), maps.Clone(all.grown)
+	c.ended, c.grown, c.lives = make(map[records.ContainerID]bool), maps.Clone(all.grown), nil
 	status, _ := c.status()
 	req.SetNodeStatus(status)
 	c.news = all
@@ -66,7 +68,7 @@ func (c *containers) Registering(req *pb.RegisterNodeManagerRequest) {
 
 // Registered notes what the ResourceManager knows now.
 func (c *containers) Registered(*pb.RegisterNodeManagerResponse) {
-	c.ended, c.grown = make(map[records.ContainerID]bool), make(map[records.ContainerID]int32)
+	c.ended, c.grown, c.lives = make(map[records.ContainerID]bool), make(map[records.ContainerID]int32), make(map[records.ContainerID]int)
 	c.noteNews()
 }
 
@@ -86,6 +88,7 @@ func (c *containers) noteNews() {
 		c.ended[id] = true
 	}
 	maps.Copy(c.grown, c.news.grown)
+	maps.Copy(c.lives, c.news.lives)
 	c.news = news{}
 }
 
@@ -95,7 +98,7 @@ func (c *containers) status() (m *pb.NodeStatus, told news) {
 	m.SetNodeId(c.Node.PB())
 	var statuses []*pb.ContainerStatus
 	var increased []*pb.Container
-	told.grown = make(map[records.ContainerID]int32)
+	told.grown, told.lives = make(map[records.ContainerID]int32), make(map[records.ContainerID]int)
 	var used monitor.Usage
 	now := time.Now()
 	here := make(map[records.ContainerID]bool)
@@ -122,17 +125,29 @@ func (c *containers) status() (m *pb.NodeStatus, told news) {
 			addUsage(&used, &s.Usage)
 		}
 		status := service.StatusPB(s, c.Types, c.Node.Host, c.IP)
-		if s.State == container.Done {
+		if known := got(s); s.State == container.Done || known > c.lives[x.ID()] {
 			status.SetHeddleTimes(times(s, now))
+			told.lives[x.ID()] = known
 		}
 		statuses = append(statuses, status)
 	}
 	maps.DeleteFunc(c.ended, func(id records.ContainerID, _ bool) bool { return !here[id] })
 	maps.DeleteFunc(c.grown, func(id records.ContainerID, _ int32) bool { return !here[id] })
+	maps.DeleteFunc(c.lives, func(id records.ContainerID, _ int) bool { return !here[id] })
 	m.SetContainersStatuses(statuses)
 	m.SetIncreasedContainers(increased)
 	c.describe(m, used)
 	return m, told
+}
+
+// got counts the steps of its life that a container has taken.
+func got(s container.Status) (steps int) {
+	for _, at := range []time.Time{s.Started, s.Localized, s.Launched} {
+		if !at.IsZero() {
+			steps++
+		}
+	}
+	return steps
 }
 
 func addUsage(sum, x *monitor.Usage) {
@@ -176,6 +191,9 @@ func times(s container.Status, now time.Time) *pb.HeddleContainerTimes {
 	m := &pb.HeddleContainerTimes{}
 	if s.Cold {
 		m.SetCold(true)
+	}
+	if s.Starved > 0 {
+		m.SetStarved(s.Starved.Milliseconds())
 	}
 	for _, step := range []struct {
 		at  time.Time

@@ -48,6 +48,7 @@ type Record struct {
 	Retries    int     `json:"retries,omitempty"`    // made so far
 	RetryTimes []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
 	Peak       int64   `json:"peak,omitempty"`
+	Starved    int64   `json:"starved,omitempty"` // ms in which it could have run and had no processor (cgroup.Usage)
 
 	GPUs  []gpu.Device `json:"gpus,omitempty"`  // nil until it has those that it will have
 	Image bool         `json:"image,omitempty"` // its process was started in an image

@@ -42,6 +42,7 @@ func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
 
 // free takes a live container out of the scheduler.
 func (cs *containers) free(c *ledger.Container) {
+	cs.reports.Lives.Forget(c.ID)
 	if h, ok := handleOf(c); ok {
 		c.Handle = 0
 		cs.totals.Released(cs.work.Apps[c.ID.Attempt.App].Queue)
@@ -52,6 +53,7 @@ func (cs *containers) free(c *ledger.Container) {
 // freeEnded takes a container out of the scheduler that has ended, with its work done if it says so by its exit status.
 func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
 	if h, ok := handleOf(c); ok && exit != 0 {
+		cs.reports.Lives.Forget(c.ID)
 		c.Handle = 0
 		cs.totals.Released(cs.work.Apps[c.ID.Attempt.App].Queue)
 		cs.sched.Apply(&eventlog.Event{Op: eventlog.Free, Container: h, Failed: true})

@@ -15,7 +15,7 @@ type NodeContainer struct {
 	Diagnostics string
 	Sub         pb.ContainerSubState     // of one that runs
 	Resource    *pb.Resource             // that the node gives it
-	Times       *ledgerpb.ContainerTimes // of one that has ended; nil: the node doesn't tell
+	Times       *ledgerpb.ContainerTimes // nil: the node doesn't tell
 }
 
 // containerReport takes what a node says of a container into account.
@@ -32,12 +32,11 @@ func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool)
 	case !known:
 		cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 	case c.State == ledger.ContainerAllocated:
-		cs.Enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{
-			Containers: ledger.ContainerRefs(r.ID),
-		}})
+		cs.Enter(&ledgerpb.Command{ContainersRunning: &ledgerpb.ContainersRunning{Containers: ledger.ContainerRefs(r.ID)}})
 	}
 	if known && c.Live() && r.State == pb.ContainerState_C_RUNNING && r.Sub != 0 {
 		cs.levels.Reported(c, r.Sub, first)
+		cs.reports.Lives.Note(c, r.Times, cs.Now().UnixMilli())
 	}
 	if known && c.Live() && c.Confirmed() != c.Resource && r.Resource != nil {
 		cs.sizes.Confirm(c, r.Resource) // started at its new size, or the word of it was lost with a leader

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 
 	"heddle/rm/ledger/ledgerpb"
@@ -32,6 +33,15 @@ func (c *Container) ago(now, ms int64) int64 {
 
 // times records what a node reports of a container's life; nil is nothing.
 func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
-	c.Cold = t.GetCold()
-	c.Times = Times{c.ago(now, t.GetAccepted()), c.ago(now, t.GetLocalized()), c.ago(now, t.GetLaunched()), c.ago(now, t.GetEnded())}
+	c.Cold, c.GivenBack = t.GetCold(), t.GetGivenBack()
+	c.lacked(t.GetStarved())
+	c.Times = TimesOf(c, t, now)
 }
+
+// TimesOf are the times in ms since 1970 that a node tells at a time of a container's life; nil is nothing.
+func TimesOf(c *Container, t *ledgerpb.ContainerTimes, now int64) Times {
+	return Times{c.ago(now, t.GetAccepted()), c.ago(now, t.GetLocalized()), c.ago(now, t.GetLaunched()), c.ago(now, t.GetEnded())}
+}
+
+// lacked records for how many ms the container had no processor: a node may tell anything.
+func (c *Container) lacked(ms int64) { c.NoProcessor = int32(min(max(ms, 0), math.MaxInt32)) }

@@ -2,7 +2,10 @@ package ledger
 
 import (
 	"bytes"
+	"math"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -46,5 +49,38 @@ func TestTimesWithinTheLifeOfAContainer(t *testing.T) {
 	c.times(2000, ledgerpb.NewContainerTimes(1<<62, 1001, -5, 999))
 	if want := (Times{Accepted: 1000, Localized: 1000, Ended: 1001}); c.Times != want {
 		t.Errorf("%+v", c.Times)
+	}
+}
+
+// For how long a container had no processor, and that it was given back, is kept through snapshots; a node may tell anything. A ledger of an earlier version never gets either.
+func TestContainersThatHadNoProcessor(t *testing.T) {
+	s := New()
+	s.Version = Version
+	mustApply(t, s, commands{cluster(), register(node1, records.NewResource(1<<20, 1<<10)), submit(1), start(attempt(1, 1))}.at(1000))
+	for i, told := range []int64{2500, -1, 1 << 60} {
+		id := container(1, 1, int64(i+1))
+		done := complete(id, 0)
+		done.ContainersCompleted.Completions[0].Times = &ledgerpb.ContainerTimes{Starved: told, GivenBack: i == 1}
+		mustApply(t, s, commands{allocate(id, false)}.at(2000))
+		mustApply(t, s, commands{done, {ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(id)}}}.at(4000))
+	}
+	restored, err := ReadSnapshot(bytes.NewReader(snapshot(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*State{s, restored} {
+		for i, want := range []int32{2500, 0, math.MaxInt32} {
+			if c := s.Apps[app(1)].Past[i]; c.NoProcessor != want || c.GivenBack != (i == 1) {
+				t.Errorf("container %d had no processor for %d ms, want %d; given back: %v", i+1, c.NoProcessor, want, c.GivenBack)
+			}
+		}
+	}
+	all := &ledgerpb.ContainerTimes{Accepted: 4, Cold: true, Starved: 5, GivenBack: true}
+	for version, want := range map[int32]*ledgerpb.ContainerTimes{
+		CourseVersion - 1: {Accepted: 4}, StarvedVersion - 1: {Accepted: 4, Cold: true}, StarvedVersion: all,
+	} {
+		if got := all.For(version); !proto.Equal(got, want) {
+			t.Errorf("version %d gets %v, want %v", version, got, want)
+		}
 	}
 }

@@ -306,6 +306,7 @@ func (c *Container) record() *ledgerpb.Container {
 		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Level: c.Level, LevelVersion: c.LevelVersion,
 		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Launched: c.Times.Launched, Ended: c.Times.Ended,
 		Version: c.Version, Resized: c.Resized, Cold: c.Cold,
+		Starved: int64(c.NoProcessor), GivenBack: c.GivenBack,
 	}
 	if c.Asked > 0 {
 		r.Grant.Waited = c.Allocated - c.Asked + 1
@@ -391,6 +392,8 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container
 	c.ExitStatus, c.Diagnostic, c.LevelVersion = r.GetExitStatus(), r.GetDiagnostics(), r.GetLevelVersion()
 	c.Times = Times{Accepted: r.GetAccepted(), Localized: r.GetLocalized(), Launched: r.GetLaunched(), Ended: r.GetEnded()}
 	c.Version, c.Resized, c.Cold = r.GetVersion(), r.GetResized(), r.GetCold()
+	c.lacked(r.GetStarved())
+	c.GivenBack = r.GetGivenBack()
 	if r.GetConfirmed() != nil {
 		c.setConfirmed(amounts(r.GetConfirmed()))
 	}

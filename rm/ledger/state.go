@@ -278,8 +278,10 @@ type Container struct {
 	ExitStatus   int32
 	State        ContainerState
 	AM           bool
-	Far          bool // places were named where it was asked for, and its host isn't among them
-	Cold         bool // its node had to fetch some of its files
+	Far          bool  // places were named where it was asked for, and its host isn't among them
+	Cold         bool  // its node had to fetch some of its files
+	GivenBack    bool  // by its ApplicationMaster
+	NoProcessor  int32 // for how many ms its processes could have run and had none, as its node told when it had ended
 
 	Resized int64 // when it was resized last, 0 = never
 

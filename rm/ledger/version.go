@@ -22,9 +22,10 @@ import (
 //	10 promotion and demotion of containers (ContainerResized.execution_type)
 //	11 what held requests, and what ApplicationMasters tell of tasks (CourseNoted); grants far from their input; files that were fetched
 //	12 the authority for certificates of ApplicationMasters (KeyKind.PROXY_CA)
+//	13 for how long containers had no processor, and which were given back (ContainerTimes.starved, given_back)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 12
+const Version = 13
 
 // Versions of the ledger from which on something is recorded.
 const (
@@ -39,6 +40,7 @@ const (
 	PromotionVersion = 10 // promotion and demotion of containers
 	CourseVersion    = 11 // how applications get on
 	ProxyCAVersion   = 12 // the authority for certificates of ApplicationMasters
+	StarvedVersion   = 13 // containers that had no processor, or were given back
 )
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.

@@ -192,3 +192,22 @@ func BenchmarkReceipt(b *testing.B) {
 		}
 	}
 }
+
+// An application with 100,000 containers that live, and as many ended ones as are kept, of which each waited for the one before.
+func BenchmarkReceiptOfManyContainers(b *testing.B) {
+	a := app(0)
+	for i := range int64(200) {
+		a.Containers = append(a.Containers, task(10+i, 6000+100*i, 6000+100*i, 6100+100*i))
+	}
+	for i := range int64(100_000) {
+		x := task(1000+i, 6000, 40_000, 0)
+		x.Live = true
+		a.Containers = append(a.Containers, x)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if n := len(Of(a, 100_000)); n < 5 {
+			b.Fatal(fmt.Sprint(n, " steps"))
+		}
+	}
+}

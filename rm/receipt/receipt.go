@@ -30,7 +30,7 @@ const (
 	Shuffle      Kind = "shuffle"            // a reduce fetches its input after the last map that it waited for, likewise
 	Reduces      Kind = "reduces"            // a reduce after that, likewise
 	Straggling   Kind = "straggling"         // work beyond the median of containers of the same priority, or of the stage's tasks
-	SlowNode     Kind = "slow node"          // the same on a node on which the others took longer, too, than those elsewhere
+	SlowNode     Kind = "slow node"          // the same on a node on which the others took longer, too, than those elsewhere, or that had no processor for it
 	RemoteInput  Kind = "remote input"       // the same where the input was on other hosts, beyond the median of those that had theirs near
 	Lost         Kind = "lost work"          // in a container that failed or was taken away
 	FailedStart  Kind = "failed start"       // of a container that ended by itself, or by its node, before its process ran
@@ -58,7 +58,7 @@ type Step struct {
 	Node      records.NodeID
 	For       ledger.Cause // who a container is suspended for
 	Why       string       // of a wait until now: what holds it
-	// Detail says more of the kind: of a wait, the limit (explain.Limit), as far as it is known; of a suspension, for which queue, or by whom; Cold; ByCopy.
+	// Detail says more of the kind: of a wait, the limit (explain.Limit), as far as it is known; of a suspension, for which queue, or by whom; Cold; ByCopy; NoProcessor.
 	Detail string
 }
 
@@ -66,6 +66,8 @@ type Step struct {
 const (
 	Cold   = "cold"   // the node had to fetch some of the files
 	ByCopy = "a copy" // of a task, which was faster than the one that began first
+	// NoProcessor: its node tells that it could have run for that long, and had no processor.
+	NoProcessor = "no processor"
 )
 
 // Sum is the time of all steps of a kind.
@@ -239,8 +241,8 @@ func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
 		if x.AM || x.Granted < a.Registered || x.Granted >= c.at {
 			continue
 		}
-		if x.Ended == 0 || x.Ended > c.at || unneeded(x.Exit) {
-			if x.Started > 0 && x.Started < c.at && (x.Ended == 0 || x.Ended >= c.at) && (served == nil || x.Started < served.Started) {
+		if x.Ended == 0 || x.Ended > c.at || unneeded(x) {
+			if (x.Started > 0 || prepares(x)) && began(x) < c.at && (x.Ended == 0 || x.Ended >= c.at) && (served == nil || began(x) < began(served)) {
 				served = x
 			}
 			continue
@@ -249,16 +251,19 @@ func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
 			last = x
 		}
 	}
-	if last == nil || served != nil && c.at == c.end && served.Started < last.Granted {
+	if last == nil || served != nil && c.at == c.end && began(served) < last.Granted {
 		return served
 	}
 	return last
 }
 
 // unneeded reports whether a container has ended because its work was not needed any more.
-func unneeded(exit int32) bool {
-	return exit == records.ExitKilledByAppMaster || exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion
+func unneeded(x *view.ContainerTimes) bool {
+	return x.GivenBack || x.Exit == records.ExitKilledByAppMaster || x.Exit == records.ExitKilledByResourceManager || x.Exit == records.ExitKilledAfterAppCompletion
 }
+
+// prepares reports whether a container lives that its node has accepted and whose process it hasn't started, as far as that is known.
+func prepares(x *view.ContainerTimes) bool { return x.Ended == 0 && x.Started == 0 && x.Accepted > 0 }
 
 // began returns when the process of a container began, as far as that is known.
 func began(x *view.ContainerTimes) int64 {
@@ -268,17 +273,40 @@ func began(x *view.ContainerTimes) int64 {
 // work adds the time in which the process of a container ran.
 func (c *chain) work(x *view.ContainerTimes) {
 	kind := Work
-	if x.Ended > 0 && x.Exit != 0 && !unneeded(x.Exit) {
+	if prepares(x) {
+		return
+	}
+	if x.Ended > 0 && x.Exit != 0 && !unneeded(x) {
 		if kind = Lost; x.Started == 0 && x.Accepted > 0 {
 			c.back(FailedStart, x.Granted, x)
 			return
 		}
 	}
 	from := began(x)
-	if why, usual := c.late(x); kind == Work && why != "" {
-		c.back(why, after(x, from, usual), x)
+	if kind == Work {
+		c.longer(x, from)
 	}
 	c.back(kind, from, x)
+}
+
+// longer adds what a container's process, which began at a time, took beyond what is usual. What its node had no processor for is no work of the container's,
+// whatever others took.
+func (c *chain) longer(x *view.ContainerTimes, from int64) {
+	why, usual := c.late(x)
+	detail := ""
+	if x.Ended > 0 && x.Started > 0 {
+		ms := run(x)
+		alone := ms - min(x.Starved, ms)
+		switch {
+		case why == "" && ms > alone+alone/2:
+			why, usual, detail = SlowNode, alone, NoProcessor
+		case (why == SlowNode || why == Straggling) && 2*x.Starved >= ms-usual:
+			why, detail = SlowNode, NoProcessor
+		}
+	}
+	if from = max(after(x, from, usual), c.of.Submitted); why != "" && from < c.at {
+		c.stepOf(Step{Kind: why, From: from, To: c.at, Detail: detail}, x)
+	}
 }
 
 // late says why a container ran for half as long again as usual, and what is usual, in ms; "": it didn't.
@@ -344,11 +372,13 @@ func coldness(x *view.ContainerTimes) string {
 
 // start adds the steps from the grant of a container to the start of its process. An ApplicationMaster's has more to do until it registers.
 func (c *chain) start(x *view.ContainerTimes, then Kind) {
-	if then != "" {
+	if then != "" && !prepares(x) {
 		c.back(then, began(x), x)
 	}
-	if x.Localized > 0 {
-		c.back(Starting, x.Localized, x)
+	if x.Localized > 0 || prepares(x) {
+		if x.Localized > 0 {
+			c.back(Starting, x.Localized, x)
+		}
 		if from := max(cmp.Or(x.Accepted, x.Granted), c.of.Submitted); from < c.at {
 			c.stepOf(Step{Kind: Localizing, From: from, To: c.at, Detail: coldness(x)}, x)
 		}

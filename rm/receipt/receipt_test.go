@@ -28,6 +28,11 @@ func app(finished int64, containers ...view.ContainerTimes) *Application {
 	return &Application{Submitted: 0, Finished: finished, Attempts: []view.AttemptTimes{{Asked: 1000, Registered: 6000, Finished: finished}}, Containers: append([]view.ContainerTimes{master}, containers...)}
 }
 
+// preparing lives, and its container's files were there at a time; 0: they aren't.
+func preparing(localized int64) *Application {
+	return app(0, view.ContainerTimes{ID: records.ContainerID{ID: 2}, Priority: 20, Asked: 6000, Granted: 6000, Accepted: 7000, Localized: localized})
+}
+
 func seconds(steps []Step) map[Kind]float64 {
 	all := map[Kind]float64{}
 	for _, s := range Sums(steps) {
@@ -63,6 +68,16 @@ func TestWhereTimeWent(t *testing.T) {
 		slowNode = append(slowNode, task(int64(8+i), 6000, 6000, end))
 	}
 	slowNode[3].Node = records.NodeID{Host: "slow"}
+	throttled := slices.Clone(slow)
+	throttled[3].Starved = 25_000
+	starved, busy := task(2, 6000, 6000, 39_000), task(2, 6000, 6000, 39_000)
+	starved.Starved, busy.Starved = 28_000, 9_000
+	starved.Suspended = []ledger.Span{{From: 10_000, To: 11_000}}
+	givenBack := []view.ContainerTimes{task(2, 6000, 6000, 19_000), task(3, 6000, 6000, 20_000), task(4, 6000, 7000, 40_000)}
+	givenBack[2].Exit = records.ExitKilledAfterAppCompletion
+	for i := range 2 {
+		givenBack[i].Exit, givenBack[i].GivenBack = records.ExitAborted, true
+	}
 	failed := task(2, 6000, 6000, 19_000)
 	failed.Localized, failed.Started, failed.Exit = 0, 0, 1
 	copied := []view.ContainerTimes{task(2, 6000, 6000, 19_500), task(3, 6000, 6000, 19_000)}
@@ -80,6 +95,10 @@ func TestWhereTimeWent(t *testing.T) {
 		"preempted, and again":    {app(30_000, lost, task(3, 19_000, 19_000, 29_000)), with(map[Kind]float64{Lost: 10, Handing: 2, Localizing: 2, Starting: 2, Work: 7, Master: 1})},
 		"a straggler":             {app(40_000, slow...), with(map[Kind]float64{Straggling: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
 		"a slow node":             {app(40_000, slowNode...), with(map[Kind]float64{SlowNode: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
+		"a throttled node":        {app(40_000, throttled...), with(map[Kind]float64{SlowNode: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
+		"no processor":            {app(40_000, starved), with(map[Kind]float64{SlowNode: 28, Suspended: 1, Handing: 1, Localizing: 1, Starting: 1, Work: 1, Master: 1})},
+		"hardly a processor":      {app(40_000, busy), with(map[Kind]float64{Handing: 1, Localizing: 1, Starting: 1, Work: 30, Master: 1})},
+		"executors given back":    {app(40_000, givenBack...), with(map[Kind]float64{Awaits: 1, Handing: 1, Localizing: 1, Starting: 1, Work: 30})},
 		"a failed start":          {app(40_000, failed, task(3, 20_000, 20_000, 39_000)), with(map[Kind]float64{FailedStart: 13, Handing: 1, Localizing: 1, Starting: 1, Work: 16, Master: 2})},
 		"a copy that came second": {app(20_000, copied...), with(map[Kind]float64{Handing: 1, Localizing: 1, Starting: 1, Work: 10, Master: 1})},
 		"executors to the end":    {app(30_000, executors...), with(map[Kind]float64{Awaits: 1, Handing: 1, Localizing: 1, Starting: 1, Work: 20})},
@@ -101,6 +120,11 @@ func TestWhereTimeWent(t *testing.T) {
 		"it waits for a container": {&Application{
 			Submitted: 0, Attempts: app(0).Attempts, Waits: "the queue is full", Containers: append(app(0).Containers, task(2, 6000, 6000, 20_000)),
 		}, with(map[Kind]float64{Handing: 1, Localizing: 1, Starting: 1, Work: 11, Awaits: 80})},
+		"files on the way":     {preparing(0), with(map[Kind]float64{Handing: 1, Localizing: 93})},
+		"a process on the way": {preparing(60_000), with(map[Kind]float64{Handing: 1, Localizing: 53, Starting: 40})},
+		"a master on the way": {&Application{Submitted: 0, Attempts: []view.AttemptTimes{{Asked: 1000}}, Containers: []view.ContainerTimes{{AM: true, Asked: 1000, Granted: 2000, Accepted: 3000}}}, map[Kind]float64{
+			Accepting: 1, AwaitsMaster: 1, Handing: 1, Localizing: 97,
+		}},
 		"unmanaged": {&Application{Submitted: 0, Finished: 9000, Attempts: []view.AttemptTimes{{Asked: 1000, Registered: 3000}}}, map[Kind]float64{Accepting: 1, Registering: 2, Master: 6}},
 	} {
 		if diff := cmp.Diff(test.want, seconds(Of(test.app, 100_000))); diff != "" {
@@ -132,7 +156,7 @@ func TestStepsSumToTheApplicationsTime(t *testing.T) {
 			c := view.ContainerTimes{
 				ID: records.ContainerID{ID: int64(i)}, AM: rapid.Bool().Draw(t, "master"), Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
 				Asked: at.Draw(t, "asked"), Granted: at.Draw(t, "granted"), Accepted: at.Draw(t, "accepted"), Localized: at.Draw(t, "localized"), Started: at.Draw(t, "started"),
-				Ended: at.Draw(t, "ended"), Exit: rapid.SampledFrom([]int32{0, 0, 0, 1, -102, -105, -106}).Draw(t, "exit"),
+				Ended: at.Draw(t, "ended"), GivenBack: rapid.Bool().Draw(t, "given back"), Starved: rapid.Int64Range(0, 200).Draw(t, "starved"), Exit: rapid.SampledFrom([]int32{0, 0, 0, 1, -102, -105, -106}).Draw(t, "exit"),
 			}
 			for range rapid.IntRange(0, 3).Draw(t, "suspensions") {
 				c.Suspended = append(c.Suspended, ledger.Span{From: at.Draw(t, "from"), To: at.Draw(t, "to")})

@@ -87,9 +87,9 @@ func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) lea
 	return call
 }
 
-// containerTimes returns what a Heddle node tells of the life of a container that has ended.
+// containerTimes returns what a Heddle node tells of a container's life.
 func containerTimes(c *pb.ContainerStatus) *ledgerpb.ContainerTimes {
-	if c.GetState() != pb.ContainerState_C_COMPLETE || !c.HasHeddleTimes() {
+	if !c.HasHeddleTimes() {
 		return nil
 	}
 	t := c.GetHeddleTimes()
@@ -101,7 +101,7 @@ func containerTimes(c *pb.ContainerStatus) *ledgerpb.ContainerTimes {
 	}
 	times := ledgerpb.NewContainerTimes(ago(t.HasAccepted(), t.GetAccepted()), ago(t.HasLocalized(), t.GetLocalized()),
 		ago(t.HasLaunched(), t.GetLaunched()), ago(t.HasEnded(), t.GetEnded()))
-	times.Cold = t.GetCold()
+	times.Cold, times.Starved = t.GetCold(), max(t.GetStarved(), 0)
 	return times
 }
 

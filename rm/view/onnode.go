@@ -21,6 +21,7 @@ const maxOnNode = 2000
 // of other applications, more that of older ones that were left out. Ended containers are known as in Timeline. Applications that ended before that time aren't looked into.
 func OnNode(v *Viewer, id records.NodeID, since int64, see func(*AppRow) bool) (list []NodeContainer, hidden, more int) {
 	var row AppRow
+	by := soft{leader: v.Source.Leader()}
 	for ids := v.newest(); len(ids) > 0; {
 		ids = v.nextPart(ids, func(a *ledger.Application) bool {
 			if a.State.Ended() && a.FinishTime < since {
@@ -39,7 +40,7 @@ func OnNode(v *Viewer, id records.NodeID, since int64, see func(*AppRow) bool) (
 					hidden++
 					continue
 				}
-				list = append(list, NodeContainer{containerTimes(c), row.Name(), a.User})
+				list = append(list, NodeContainer{by.times(c), row.Name(), a.User})
 			}
 			return true
 		})

@@ -37,7 +37,7 @@ type ContainerTimes struct {
 	AM        bool
 	Asked     int64
 	Granted   int64
-	Accepted  int64 // by its node. Times from the node are known of containers that ended on a Heddle node
+	Accepted  int64 // by its node. Times from the node are known of containers on Heddle nodes; of those that live, to the leader
 	Localized int64
 	Started   int64 // its process; while it runs, when its node first reported it
 	Ended     int64 // its process, or when the container was given up
@@ -45,6 +45,9 @@ type ContainerTimes struct {
 	Exit      int32
 	Far       bool // places were named where it was asked for, and its host isn't among them
 	Cold      bool // its node had to fetch some of its files; known once it has ended
+	GivenBack bool // by its ApplicationMaster
+	// Starved is for how many ms it could have run and had no processor; known once it has ended.
+	Starved int64
 	// Suspended are the times in which it was suspended or shrunk, the first ones of many. To is 0 of the present one.
 	Suspended []ledger.Span
 }
@@ -63,26 +66,36 @@ func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 			t.Attempts = append(t.Attempts, AttemptTimes{at.ID, at.AMContainer, at.StartTime, at.LaunchTime, at.RegisterTime, at.FinishTime})
 		}
 		for _, c := range a.Past {
-			t.Containers = append(t.Containers, containerTimes(c))
+			t.Containers = append(t.Containers, by.times(c))
 		}
 		for c := range a.Containers.All() {
-			t.Containers = append(t.Containers, containerTimes(c))
+			t.Containers = append(t.Containers, by.times(c))
 		}
 	})
 	slices.SortFunc(t.Containers, func(a, b ContainerTimes) int { return cmp.Or(cmp.Compare(a.Granted, b.Granted), a.ID.Compare(b.ID)) })
 	return t, ok
 }
 
-func containerTimes(c *ledger.Container) ContainerTimes {
+// times renders a container. Of the life of one that lives the leader knows what its node has told.
+func (s *soft) times(c *ledger.Container) ContainerTimes {
+	told := c.Times
+	if c.Live() && s.leader != nil {
+		told = s.leader.Lives.Of(c.ID)
+	}
 	x := c.Suspension()
 	spans := x.Spans
 	if x.Since > 0 {
 		spans = append(slices.Clip(spans), ledger.Span{From: x.Since, Cause: x.Cause})
 	}
+	started := c.Started
+	if told.Accepted > 0 && c.Live() {
+		started = 0 // it isn't when its node has reported it first
+	}
 	return ContainerTimes{
 		Suspended: spans,
 		ID:        c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Allocated,
-		Accepted: c.Times.Accepted, Localized: c.Times.Localized, Started: cmp.Or(c.Times.Launched, c.Started),
-		Ended: cmp.Or(c.Times.Ended, c.Finished), Live: c.Live(), Exit: c.ExitStatus, Far: c.Far, Cold: c.Cold,
+		Accepted: told.Accepted, Localized: told.Localized, Started: cmp.Or(told.Launched, started),
+		Ended: cmp.Or(told.Ended, c.Finished), Live: c.Live(), Exit: c.ExitStatus, Far: c.Far, Cold: c.Cold,
+		GivenBack: c.GivenBack, Starved: int64(c.NoProcessor),
 	}
 }

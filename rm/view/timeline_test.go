@@ -67,3 +67,19 @@ func TestTimeline(t *testing.T) {
 		t.Error("an application that isn't there has a timeline")
 	}
 }
+
+func BenchmarkTimelineOfManyContainers(b *testing.B) {
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 1}
+	s := ledger.New()
+	s.Apps[id] = &ledger.Application{ID: id, State: ledger.AppRunning, Context: &pb.ApplicationSubmissionContext{}}
+	for i := range int64(100_000) {
+		s.Apps[id].Containers.Put(&ledger.Container{ID: records.ContainerID{Attempt: records.AttemptID{App: id, Attempt: 1}, ID: i + 1}, Allocated: i / 100, Started: i, State: ledger.ContainerRunning})
+	}
+	v := &Viewer{Source: fixed{s}, Now: time.Now}
+	b.ReportAllocs()
+	for b.Loop() {
+		if t, ok := v.Timeline(id); !ok || len(t.Containers) != 100_000 {
+			b.Fatal(len(t.Containers))
+		}
+	}
+}

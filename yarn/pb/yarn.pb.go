@@ -14566,7 +14566,7 @@ type ContainerStatus_builder struct {
 	ExecutionType       *ExecutionType
 	ContainerAttributes []*StringStringMap
 	ContainerSubState   *ContainerSubState
-	// Of a container that has ended.
+	// Of a container that has ended, or that runs and got somewhere since the ResourceManager was told.
 	HeddleTimes *HeddleContainerTimes
 }
 
@@ -14610,6 +14610,7 @@ type HeddleContainerTimes struct {
 	xxx_hidden_Launched    int64                  `protobuf:"varint,3,opt,name=launched"`
 	xxx_hidden_Ended       int64                  `protobuf:"varint,4,opt,name=ended"`
 	xxx_hidden_Cold        bool                   `protobuf:"varint,5,opt,name=cold"`
+	xxx_hidden_Starved     int64                  `protobuf:"varint,6,opt,name=starved"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -14676,29 +14677,41 @@ func (x *HeddleContainerTimes) GetCold() bool {
 	return false
 }
 
+func (x *HeddleContainerTimes) GetStarved() int64 {
+	if x != nil {
+		return x.xxx_hidden_Starved
+	}
+	return 0
+}
+
 func (x *HeddleContainerTimes) SetAccepted(v int64) {
 	x.xxx_hidden_Accepted = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 6)
 }
 
 func (x *HeddleContainerTimes) SetLocalized(v int64) {
 	x.xxx_hidden_Localized = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
 }
 
 func (x *HeddleContainerTimes) SetLaunched(v int64) {
 	x.xxx_hidden_Launched = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
 }
 
 func (x *HeddleContainerTimes) SetEnded(v int64) {
 	x.xxx_hidden_Ended = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
 }
 
 func (x *HeddleContainerTimes) SetCold(v bool) {
 	x.xxx_hidden_Cold = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *HeddleContainerTimes) SetStarved(v int64) {
+	x.xxx_hidden_Starved = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
 }
 
 func (x *HeddleContainerTimes) HasAccepted() bool {
@@ -14736,6 +14749,13 @@ func (x *HeddleContainerTimes) HasCold() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
 }
 
+func (x *HeddleContainerTimes) HasStarved() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
 func (x *HeddleContainerTimes) ClearAccepted() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_Accepted = 0
@@ -14761,6 +14781,11 @@ func (x *HeddleContainerTimes) ClearCold() {
 	x.xxx_hidden_Cold = false
 }
 
+func (x *HeddleContainerTimes) ClearStarved() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_Starved = 0
+}
+
 type HeddleContainerTimes_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -14772,6 +14797,8 @@ type HeddleContainerTimes_builder struct {
 	Ended    *int64
 	// Some of what it needs had to be fetched.
 	Cold *bool
+	// For how long, in ms, it could have run and had no processor.
+	Starved *int64
 }
 
 func (b0 HeddleContainerTimes_builder) Build() *HeddleContainerTimes {
@@ -14779,24 +14806,28 @@ func (b0 HeddleContainerTimes_builder) Build() *HeddleContainerTimes {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.Accepted != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 6)
 		x.xxx_hidden_Accepted = *b.Accepted
 	}
 	if b.Localized != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
 		x.xxx_hidden_Localized = *b.Localized
 	}
 	if b.Launched != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
 		x.xxx_hidden_Launched = *b.Launched
 	}
 	if b.Ended != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
 		x.xxx_hidden_Ended = *b.Ended
 	}
 	if b.Cold != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
 		x.xxx_hidden_Cold = *b.Cold
+	}
+	if b.Starved != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_Starved = *b.Starved
 	}
 	return m0
 }
@@ -16487,13 +16518,14 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"GUARANTEEDR\rexecutionType\x12O\n" +
 	"\x14container_attributes\x18\a \x03(\v2\x1c.heddle.yarn.StringStringMapR\x13containerAttributes\x12N\n" +
 	"\x13container_sub_state\x18\b \x01(\x0e2\x1e.heddle.yarn.ContainerSubStateR\x11containerSubState\x12F\n" +
-	"\fheddle_times\x18\xa0\x9c\x01 \x01(\v2!.heddle.yarn.HeddleContainerTimesR\vheddleTimes\"\x96\x01\n" +
+	"\fheddle_times\x18\xa0\x9c\x01 \x01(\v2!.heddle.yarn.HeddleContainerTimesR\vheddleTimes\"\xb0\x01\n" +
 	"\x14HeddleContainerTimes\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x1c\n" +
 	"\tlocalized\x18\x02 \x01(\x03R\tlocalized\x12\x1a\n" +
 	"\blaunched\x18\x03 \x01(\x03R\blaunched\x12\x14\n" +
 	"\x05ended\x18\x04 \x01(\x03R\x05ended\x12\x12\n" +
-	"\x04cold\x18\x05 \x01(\bR\x04cold\"\x9b\x02\n" +
+	"\x04cold\x18\x05 \x01(\bR\x04cold\x12\x18\n" +
+	"\astarved\x18\x06 \x01(\x03R\astarved\"\x9b\x02\n" +
 	"\x15ContainerRetryContext\x12Q\n" +
 	"\fretry_policy\x18\x01 \x01(\x0e2!.heddle.yarn.ContainerRetryPolicy:\vNEVER_RETRYR\vretryPolicy\x12\x1f\n" +
 	"\verror_codes\x18\x02 \x03(\x05R\n" +

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"heddle/rm/leader/lives"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/opportunistic"
 	"heddle/rm/ledger"
@@ -72,6 +73,7 @@ type Config struct {
 
 // Reports answers questions. Its methods are safe for concurrent use, but for ShowReserved.
 type Reports struct {
+	Lives    lives.Lives // of containers: others than the leader call Of alone
 	cfg      Config
 	loop     loop.Operations
 	work     *ledger.State

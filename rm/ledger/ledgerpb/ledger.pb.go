@@ -2665,7 +2665,11 @@ type ContainerTimes struct {
 	Launched  int64                  `protobuf:"varint,3,opt,name=launched,proto3" json:"launched,omitempty"`
 	Ended     int64                  `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
 	// Some of its files had to be fetched: the node didn't have them. From version 11 on.
-	Cold          bool `protobuf:"varint,5,opt,name=cold,proto3" json:"cold,omitempty"`
+	Cold bool `protobuf:"varint,5,opt,name=cold,proto3" json:"cold,omitempty"`
+	// For how many ms it could have run and had no processor. From version 13 on.
+	Starved int64 `protobuf:"varint,6,opt,name=starved,proto3" json:"starved,omitempty"`
+	// Its ApplicationMaster has given it back. From version 13 on.
+	GivenBack     bool `protobuf:"varint,7,opt,name=given_back,json=givenBack,proto3" json:"given_back,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2731,6 +2735,20 @@ func (x *ContainerTimes) GetEnded() int64 {
 func (x *ContainerTimes) GetCold() bool {
 	if x != nil {
 		return x.Cold
+	}
+	return false
+}
+
+func (x *ContainerTimes) GetStarved() int64 {
+	if x != nil {
+		return x.Starved
+	}
+	return 0
+}
+
+func (x *ContainerTimes) GetGivenBack() bool {
+	if x != nil {
+		return x.GivenBack
 	}
 	return false
 }
@@ -5456,7 +5474,9 @@ type Container struct {
 	Held       *Amounts    `protobuf:"bytes,24,opt,name=held,proto3" json:"held,omitempty"`
 	Suspension *Suspension `protobuf:"bytes,25,opt,name=suspension,proto3" json:"suspension,omitempty"`
 	// As in ContainerTimes.
-	Cold          bool `protobuf:"varint,26,opt,name=cold,proto3" json:"cold,omitempty"`
+	Cold          bool  `protobuf:"varint,26,opt,name=cold,proto3" json:"cold,omitempty"`
+	Starved       int64 `protobuf:"varint,27,opt,name=starved,proto3" json:"starved,omitempty"`
+	GivenBack     bool  `protobuf:"varint,28,opt,name=given_back,json=givenBack,proto3" json:"given_back,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5627,6 +5647,20 @@ func (x *Container) GetSuspension() *Suspension {
 func (x *Container) GetCold() bool {
 	if x != nil {
 		return x.Cold
+	}
+	return false
+}
+
+func (x *Container) GetStarved() int64 {
+	if x != nil {
+		return x.Starved
+	}
+	return 0
+}
+
+func (x *Container) GetGivenBack() bool {
+	if x != nil {
+		return x.GivenBack
 	}
 	return false
 }
@@ -5912,13 +5946,16 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"unreported\x18\x04 \x01(\bR\n" +
 	"unreported\x123\n" +
-	"\x05times\x18\x05 \x01(\v2\x1d.heddle.ledger.ContainerTimesR\x05times\"\x90\x01\n" +
+	"\x05times\x18\x05 \x01(\v2\x1d.heddle.ledger.ContainerTimesR\x05times\"\xc9\x01\n" +
 	"\x0eContainerTimes\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x1c\n" +
 	"\tlocalized\x18\x02 \x01(\x03R\tlocalized\x12\x1a\n" +
 	"\blaunched\x18\x03 \x01(\x03R\blaunched\x12\x14\n" +
 	"\x05ended\x18\x04 \x01(\x03R\x05ended\x12\x12\n" +
-	"\x04cold\x18\x05 \x01(\bR\x04cold\"\xb7\x01\n" +
+	"\x04cold\x18\x05 \x01(\bR\x04cold\x12\x18\n" +
+	"\astarved\x18\x06 \x01(\x03R\astarved\x12\x1d\n" +
+	"\n" +
+	"given_back\x18\a \x01(\bR\tgivenBack\"\xb7\x01\n" +
 	"\vCourseNoted\x12'\n" +
 	"\x03app\x18\x01 \x01(\v2\x15.heddle.ledger.AppRefR\x03app\x12/\n" +
 	"\x05waits\x18\x02 \x03(\v2\x19.heddle.ledger.CourseWaitR\x05waits\x12/\n" +
@@ -6166,7 +6203,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aexcused\x18\x0e \x01(\bR\aexcused\x12!\n" +
 	"\ffinal_status\x18\x0f \x01(\x05R\vfinalStatus\x12#\n" +
 	"\rlast_sequence\x18\x10 \x01(\x03R\flastSequence\x12#\n" +
-	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xa0\x05\n" +
+	"\rregister_time\x18\x11 \x01(\x03R\fregisterTime\"\xd9\x05\n" +
 	"\tContainer\x12\x18\n" +
 	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12*\n" +
 	"\x05grant\x18\x02 \x01(\v2\x14.heddle.ledger.GrantR\x05grant\x12\x1c\n" +
@@ -6191,7 +6228,10 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"suspension\x18\x19 \x01(\v2\x19.heddle.ledger.SuspensionR\n" +
 	"suspension\x12\x12\n" +
-	"\x04cold\x18\x1a \x01(\bR\x04cold\"\xda\x01\n" +
+	"\x04cold\x18\x1a \x01(\bR\x04cold\x12\x18\n" +
+	"\astarved\x18\x1b \x01(\x03R\astarved\x12\x1d\n" +
+	"\n" +
+	"given_back\x18\x1c \x01(\bR\tgivenBack\"\xda\x01\n" +
 	"\x04Node\x12=\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x1d.heddle.ledger.NodeRegisteredR\n" +

@@ -3,14 +3,17 @@ package ledgerpb
 
 // For returns what of the times a ledger of a version can hold.
 func (t *ContainerTimes) For(version int32) *ContainerTimes {
-	if t == nil || !t.Cold || version >= coldVersion {
+	if t == nil || version >= starvedVersion || t.Starved == 0 && !t.GivenBack && (!t.Cold || version >= coldVersion) {
 		return t
 	}
-	return &ContainerTimes{Accepted: t.Accepted, Localized: t.Localized, Launched: t.Launched, Ended: t.Ended}
+	return &ContainerTimes{Accepted: t.Accepted, Localized: t.Localized, Launched: t.Launched, Ended: t.Ended, Cold: t.Cold && version >= coldVersion}
 }
 
-// coldVersion is the first version of the ledger with ContainerTimes.Cold (ledger.CourseVersion).
-const coldVersion = 11
+// The first versions of the ledger with fields of ContainerTimes.
+const (
+	coldVersion    = 11 // Cold (ledger.CourseVersion)
+	starvedVersion = 13 // Starved, GivenBack (ledger.StarvedVersion)
+)
 
 // NewContainerTimes returns the ledger's form of a node's report. Each argument is ms ago, or negative if unknown.
 func NewContainerTimes(accepted, localized, launched, ended int64) *ContainerTimes {

@@ -18,7 +18,7 @@ type Receipt struct {
 	Parts     []Part `yarn:"part"` // the largest first; they sum to Total
 	Steps     []Step `yarn:"step"` // in the order of time, without gaps
 	Forgotten int64  `yarn:"containersForgotten"`
-	// Live counts containers of which their nodes haven't told the end: what they took to localize counts as their start until then.
+	// Live counts containers of which their nodes haven't told the end: whether they had to fetch files, and for how long there was no processor, isn't known yet.
 	Live int `yarn:"containersLive,omitempty"`
 	// Of tasks, as the ApplicationMaster tells: those that are no longer known, and what became of copies.
 	TasksForgotten int64 `yarn:"tasksForgotten,omitempty"`

@@ -306,7 +306,7 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"  0.000  2.500   suspended for queue root.prod  container_1_0002_01_000002  n2:8041\n" +
 			"  2.500  10.000  work                           container_1_0002_01_000002  n2:8041\n" +
 			"\nCopies of tasks: 2 were faster, 1 were not; 3.500 s went to tries that others overtook\n" +
-			"\nContainers that haven't ended: 2; what they took to localize counts as their start until their nodes tell of their ends\n5 tasks between the first and the newest are no longer known\n" +
+			"\nContainers that haven't ended: 2; whether files had to be fetched, and whether they lacked a processor, is known when they have\n5 tasks between the first and the newest are no longer known\n" +
 			"7 containers between the first and the newest are no longer known\n"},
 		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},

@@ -77,7 +77,7 @@ func (r *Receipt) writeRest(w io.Writer) error {
 		}
 	}
 	if r.ContainersLive > 0 {
-		if _, err := fmt.Fprintf(w, "\nContainers that haven't ended: %d; what they took to localize counts as their start until their nodes tell of their ends\n", r.ContainersLive); err != nil {
+		if _, err := fmt.Fprintf(w, "\nContainers that haven't ended: %d; whether files had to be fetched, and whether they lacked a processor, is known when they have\n", r.ContainersLive); err != nil {
 			return err
 		}
 	}
