@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -204,6 +205,7 @@ type submission struct {
 	tasks, count     int    // tasks, and how far each counts
 	memory           string // of a task, in MB
 	file             string // in HDFS, which containers localize; "": none
+	dynamic          bool   // Spark has an executor of that memory for each task, and gives those back that have nothing to do
 }
 
 var anyApp = regexp.MustCompile(`application_\d+_\d+`)
@@ -274,6 +276,9 @@ func (l *billed) launch(t *testing.T, o submission, script string) *hadooplab.Co
 		if o.file != "" {
 			args = append(args, "--files", l.URI()+o.file)
 		}
+		if o.dynamic {
+			args = append(args, dynamic(t, o)...)
+		}
 		cmd := command(t, l.Lab, "spark-submit", append(args, program(t, runsScript), script, fmt.Sprint(o.tasks))...)
 		cmd.Env = append(cmd.Env, "SPARK_SUBMIT_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 		c, err = l.BeginCommand(cmd)
@@ -283,6 +288,27 @@ func (l *billed) launch(t *testing.T, o submission, script string) *hadooplab.Co
 	}
 	c.EndWith(t)
 	return c
+}
+
+// overhead is what Spark adds to the memory of an executor's JVM, in MB.
+const overhead = 384
+
+// dynamic are the arguments with which Spark has as many executors as tasks. An executor that runs slowly isn't lost.
+func dynamic(t *testing.T, o submission) (args []string) {
+	t.Helper()
+	mb, err := strconv.Atoi(o.memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = []string{"--executor-cores", "1", "--executor-memory", fmt.Sprint(mb-overhead, "m")}
+	for _, set := range []string{
+		"spark.dynamicAllocation.enabled=true", "spark.dynamicAllocation.shuffleTracking.enabled=true", "spark.dynamicAllocation.executorIdleTimeout=10s",
+		fmt.Sprint("spark.dynamicAllocation.initialExecutors=", o.tasks), fmt.Sprint("spark.dynamicAllocation.maxExecutors=", o.tasks),
+		"spark.network.timeout=900s", "spark.executor.heartbeatInterval=60s",
+	} {
+		args = append(args, "--conf", set)
+	}
+	return args
 }
 
 func (l *billed) jar(t *testing.T, name string) string {
@@ -338,17 +364,23 @@ func (l *billed) end(t *testing.T, j *begun, cause string, kinds ...receipt.Kind
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rows = append(l.rows, row{cause, j, b, slices.Contains(kinds, b.Part[0].Kind)})
+	done := row{cause, j, b, slices.Contains(kinds, b.Part[0].Kind)}
+	l.rows = append(l.rows, done)
+	t.Log(done) // a run that is cut off has told so much
+}
+
+func (r row) String() string {
+	parts := ""
+	for _, p := range r.bill.Part[:min(4, len(r.bill.Part))] {
+		parts += fmt.Sprintf("  %s %s %.1f s", p.Kind, p.Detail, float64(p.MS)/1000)
+	}
+	return fmt.Sprintf("%-22s %-18s %5.1f s, named %v:%s", r.cause, r.job.framework, float64(r.bill.TotalMS)/1000, r.named, parts)
 }
 
 // print logs a line for each job, and returns how many receipts name the cause.
 func (l *billed) print(t *testing.T) (named int) {
 	for _, r := range l.rows {
-		parts := ""
-		for _, p := range r.bill.Part[:min(4, len(r.bill.Part))] {
-			parts += fmt.Sprintf("  %s %s %.1f s", p.Kind, p.Detail, float64(p.MS)/1000)
-		}
-		t.Logf("%-22s %-18s %5.1f s, named %v:%s", r.cause, r.job.framework, float64(r.bill.TotalMS)/1000, r.named, parts)
+		t.Log(r)
 		if r.named {
 			named++
 		}
