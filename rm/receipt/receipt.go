@@ -107,7 +107,9 @@ type chain struct {
 	steps []Step // the last one first
 	byID  map[records.ContainerID]*view.ContainerTimes
 	kin   map[int32]*kin // containers, by priority
-	tried [2]*kin        // tries of maps and of reduces that succeeded, of one attempt
+
+	chosen []*view.ContainerTimes // see candidates; nil: they weren't looked for
+	tried  [2]*kin                // tries of maps and of reduces that succeeded, of one attempt
 }
 
 // back adds the step that began at a time, or nothing if that isn't before what is known.
@@ -236,9 +238,8 @@ func (c *chain) tasks(a view.AttemptTimes, master *view.ContainerTimes) {
 // needed it no more isn't waited for; where there are no others, the application's work is in those, from the first one's start.
 func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
 	var last, served *view.ContainerTimes
-	for i := range c.of.Containers {
-		x := &c.of.Containers[i]
-		if x.AM || x.Granted < a.Registered || x.Granted >= c.at {
+	for _, x := range c.candidates(a) {
+		if x.Granted >= c.at {
 			continue
 		}
 		if x.Ended == 0 || x.Ended > c.at || unneeded(x) {
@@ -255,6 +256,28 @@ func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
 		return served
 	}
 	return last
+}
+
+// candidates are the containers of an attempt that before chooses from: of those that live, of which there may be very many, the one that began first.
+func (c *chain) candidates(a view.AttemptTimes) []*view.ContainerTimes {
+	if c.chosen != nil {
+		return c.chosen
+	}
+	var first *view.ContainerTimes
+	c.chosen = []*view.ContainerTimes{}
+	for i := range c.of.Containers {
+		switch x := &c.of.Containers[i]; {
+		case x.AM || x.Granted < a.Registered:
+		case x.Ended > 0:
+			c.chosen = append(c.chosen, x)
+		case (x.Started > 0 || prepares(x)) && (first == nil || began(x) < began(first)):
+			first = x
+		}
+	}
+	if first != nil {
+		c.chosen = append(c.chosen, first)
+	}
+	return c.chosen
 }
 
 // unneeded reports whether a container has ended because its work was not needed any more.
