@@ -16,9 +16,9 @@ import (
 	"heddle/conf"
 	"heddle/integration/load"
 	"heddle/integration/load/tabs"
-	"heddle/integration/walltime"
 	"heddle/nm/proc"
 	"heddle/rm"
+	"heddle/sim/study/measure"
 )
 
 // besideSide is one of two ResourceManagers that are compared under the same load.
@@ -197,7 +197,7 @@ func measured(ctx context.Context, o load.Options, pid int) (r besideRun, err er
 	return r, err
 }
 
-// printBeside writes medians, least and most, and the median of the differences of the pairs.
+// printBeside writes medians, least and most of both sides, and the mean of the differences of the pairs with its standard error.
 func printBeside(w io.Writer, all [2][]besideRun, sides [2]besideSide) error {
 	figures := []struct {
 		name string
@@ -210,12 +210,12 @@ func printBeside(w io.Writer, all [2][]besideRun, sides [2]besideSide) error {
 		{"processors, thousandths", func(r *besideRun) float64 { return 1000 * r.processors() }},
 		{"memory, MB", func(r *besideRun) float64 { return float64(r.resident) / (1 << 20) }},
 	}
-	if _, err := fmt.Fprintf(w, "| figure | %s | %s | difference of pairs |\n|---|---|---|---|\n", sides[0].name, sides[1].name); err != nil {
+	if _, err := fmt.Fprintf(w, "| figure | %s | %s | difference of pairs, mean ± standard error (least to most) |\n|---|---|---|---|\n", sides[0].name, sides[1].name); err != nil {
 		return err
 	}
 	for _, f := range figures {
 		var values [2][]float64
-		var apart, differ []float64
+		var apart, differ measure.Sample
 		for k := range min(len(all[0]), len(all[1])) {
 			a, b := f.of(&all[0][k]), f.of(&all[1][k])
 			values[0], values[1] = append(values[0], a), append(values[1], b)
@@ -224,8 +224,8 @@ func printBeside(w io.Writer, all [2][]besideRun, sides [2]besideSide) error {
 		if len(differ) == 0 {
 			return nil
 		}
-		_, err := fmt.Fprintf(w, "| %s | %s | %s | %+.1f: %+.1f %% (%+.1f to %+.1f) |\n", f.name, spread(values[0], "%.1f"), spread(values[1], "%.1f"),
-			walltime.Median(apart), walltime.Median(differ), slices.Min(differ), slices.Max(differ))
+		_, err := fmt.Fprintf(w, "| %s | %s | %s | %+.1f ± %.1f: %+.1f ± %.1f %% (%+.1f to %+.1f) |\n", f.name, spread(values[0], "%.1f"), spread(values[1], "%.1f"),
+			apart.Mean(), apart.Error(), differ.Mean(), differ.Error(), slices.Min(differ), slices.Max(differ))
 		if err != nil {
 			return err
 		}
