@@ -17,6 +17,7 @@ var ceilings = []struct {
 	{"docs/licences.md", 0},
 	{"docs/packages.md", 0},
 	{"docs/configuration.md", 0},
+	{"docs/studies/README.md", 0},
 	{"docs/migration.md", 3150},     // commands with their outputs, which integration/migration executes
 	{"docs/compatibility.md", 3050}, // a row for each difference from YARN; integration/parity reads it
 	{"docs/architecture.md", 2600},
@@ -153,7 +154,10 @@ var (
 func TestPagesUseWordsInOneMeaning(t *testing.T) {
 	pages, _ := documents(t)
 	for _, page := range pages {
-		if page == "docs/licences.md" || page == "docs/packages.md" || page == "docs/configuration.md" {
+		switch page {
+		case "docs/licences.md", "docs/packages.md", "docs/configuration.md":
+			continue
+		case "docs/studies/README.md": // it names figures and runs in the papers' own words
 			continue
 		}
 		prose := blocksOfCode.ReplaceAllStringFunc(text(t, page), func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })

@@ -139,7 +139,7 @@ func eunomia() part {
 
 func hopper() part {
 	const (
-		cause = "Tested (rows of causes, [hopper.md](hopper.md)): it hangs on when the other policy makes copies. With copies that have their job's turn, as in the paper's example, a copy waits for the next slot that ends, which with many slots comes soon. Where copies come only when no task waits, Hopper's gain is the paper's."
+		cause = "Tested (rows of causes, [hopper.md](hopper.md)): it hangs on when the other policy makes copies. With copies that come with their job, as in the paper's example, a copy waits for the next slot that ends, which with many slots comes soon. Where copies come only when no task waits, Hopper's gain is the paper's."
 		drawn = "The traces aren't public: jobs are drawn in Facebook's shape."
 	)
 	ours := func(table, row string, columns ...string) []ref { return of("hopper", table, row, columns...) }

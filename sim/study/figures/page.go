@@ -81,8 +81,7 @@ func read(dir string) (results, error) {
 	return all, nil
 }
 
-// Make prints the page from the results in a directory, and writes figures.tsv and runs.tsv there. It first runs the studies that have none there, if it
-// is told to.
+// Make prints the page from the results in a directory. It first runs the studies that have none there, if it is told to.
 func Make(w, progress io.Writer, dir string, run bool) error {
 	if dir == "" {
 		return errors.New("name the directory of the results: --json docs/studies/results")
@@ -98,16 +97,10 @@ func Make(w, progress io.Writer, dir string, run bool) error {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
-	d, err := Read(dir)
-	if err != nil {
-		return err
+	page, err := Page(dir)
+	if err == nil {
+		_, err = io.WriteString(w, page)
 	}
-	for name, text := range d.Tables {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	_, err = io.WriteString(w, d.Page)
 	return err
 }
 
@@ -141,45 +134,39 @@ func runOf(name string) *Run {
 	return nil
 }
 
-// Documents has the page and the tables that the results make.
-type Documents struct {
-	Page   string            // docs/studies/README.md
-	Tables map[string]string // by the names of their files beside the results
-}
-
-// Read makes the documents from the results in a directory.
-func Read(dir string) (*Documents, error) {
+// Page makes docs/studies/README.md from the results in a directory: how many figures of each paper agree, what holds, and every figure.
+func Page(dir string) (string, error) {
 	all, err := read(dir)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var page, table, runs strings.Builder
+	var page, rows strings.Builder
 	page.WriteString(head)
-	table.WriteString("paper\tfigure\tthe paper\tours\trun\twhat differs, and why\n")
 	for _, p := range parts() {
 		found := map[verdict]int{}
+		fmt.Fprintf(&rows, "\n## %s\n\n| figure | the paper | ours | run | what differs, and why |\n|---|---|---|---|---|\n", p.title)
 		for i := range p.rows {
 			line, v, err := p.rows[i].line(all)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", p.title, p.rows[i].item, err)
+				return "", fmt.Errorf("%s, %s: %w", p.title, p.rows[i].item, err)
 			}
 			found[v]++
-			table.WriteString(p.title + "\t" + line)
+			rows.WriteString(line)
 		}
 		fmt.Fprintf(&page, "| [%s](%s) | %d | %d | %d | %d | %d |\n", p.title, p.page, len(p.rows),
 			found[within], found[partly], found[apart], found[notCompared])
 	}
-	runs.WriteString("run\tcommand\n")
+	page.WriteString(middle)
+	page.WriteString(rows.String())
+	page.WriteString("\n## Runs\n\n| run | command |\n|---|---|\n")
 	for i := range Runs {
 		note := ""
 		if all[Runs[i].Name] == nil {
 			note = " (not run yet)"
 		}
-		fmt.Fprintf(&runs, "%s\t%s%s\n", Runs[i].Name, Runs[i].Command(), note)
+		fmt.Fprintf(&page, "| %s | `%s`%s |\n", Runs[i].Name, Runs[i].Command(), note)
 	}
-	page.WriteString(tail)
-	tables := map[string]string{"figures.tsv": table.String(), "runs.tsv": runs.String()}
-	return &Documents{Page: page.String(), Tables: tables}, nil
+	return page.String(), nil
 }
 
 // verdict says how ours compares with the paper's.
@@ -192,7 +179,7 @@ const (
 	apart       verdict = "Differs by more than two standard errors."
 )
 
-// line returns a row of the table without its paper.
+// line returns a row of the page.
 func (f *figure) line(all results) (string, verdict, error) {
 	ours, run, why, v := f.says, "–", "", notCompared
 	if f.ours != nil {
@@ -207,11 +194,11 @@ func (f *figure) line(all results) (string, verdict, error) {
 	}
 	cells := []string{f.item, f.text, ours, run, why}
 	for _, cell := range cells {
-		if strings.TrimSpace(cell) == "" || strings.ContainsAny(cell, "\t\n") {
-			return "", "", fmt.Errorf("a cell is empty, or has a tab: %q", cell)
+		if strings.TrimSpace(cell) == "" || strings.ContainsAny(cell, "|\n") {
+			return "", "", fmt.Errorf("a cell is empty, or has a bar: %q", cell)
 		}
 	}
-	return strings.Join(cells, "\t") + "\n", v, nil
+	return "| " + strings.Join(cells, " | ") + " |\n", v, nil
 }
 
 // measured returns what runs have found, and how that compares with the paper.
@@ -269,14 +256,14 @@ func compared(far, all int) (string, verdict) {
 
 const head = `# The papers' figures, beside ours
 
-A page for each technique says what holds and what doesn't. [figures.tsv](results/figures.tsv) has every figure and table of the papers: what the paper reports, what Heddle's simulator finds (the mean over twenty seeds, with its standard error), the run that found it, and what differs and why.
-[runs.tsv](results/runs.tsv) has the runs' commands, [results](results) their results. ` + "`heddle-lab sim study all`" + ` makes these tables and this page; a test compares them.
+A page for each technique says what holds and what doesn't. Below is every figure and table of the papers: what the paper reports, what Heddle's simulator finds (the mean over twenty seeds, with its standard error), the run that found it, and what differs and why.
+[Runs](#runs) has the commands, [results](results) what they found. ` + "`heddle-lab sim study all`" + ` makes this page of these; a test compares.
 
 | paper | figures | within two standard errors | some of a row differ by more | all differ by more | without numbers to compare |
 |---|---|---|---|---|---|
 `
 
-const tail = `
+const middle = `
 Each seed draws another workload, but for traces that are files: there the error is that of the scheduler's dice only, so small differences count. Changes are paired by seed. The scheduler, the nodes' queues, the ApplicationMaster and the policies are the ones that run on a cluster; tasks are not. The papers give most
 figures as pictures without numbers.
 
