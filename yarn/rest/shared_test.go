@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,7 @@ import (
 // counting is an API whose answers are numbered, in the order in which they are made. Each takes a while.
 type counting struct {
 	*API
-	made  int
+	made  atomic.Int32
 	takes time.Duration // to make one
 }
 
@@ -27,8 +28,7 @@ func newCounting(e Endpoint) *counting {
 	a := &counting{API: NewAPI(logrus.NewEntry(logrus.New())), takes: making}
 	a.Caller = func(r *http.Request) any { return r.Header.Get("User") }
 	e.Handle = func(c *Call) (Reply, error) {
-		a.made++
-		n := a.made
+		n := int(a.made.Add(1))
 		time.Sleep(a.takes)
 		switch c.Query().Get("want") {
 		case "refusal":
@@ -44,6 +44,13 @@ func newCounting(e Endpoint) *counting {
 	}
 	a.Handle("/list", Methods{http.MethodGet: e})
 	return a
+}
+
+// kept is how many answers are kept for others.
+func (a *counting) kept() int {
+	a.shared.mu.Lock()
+	defer a.shared.mu.Unlock()
+	return len(a.shared.answers)
 }
 
 // ask makes requests of a path by users at the same time. It returns what each got.
@@ -92,12 +99,12 @@ func TestRequestsShareAnAnswerOfAMomentAgo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newCounting(Endpoint{Shared: !test.own})
 				a.ask(test.method, test.query, test.control, test.users...)
-				if a.made != test.want {
-					t.Errorf("%d answers were made, want %d", a.made, test.want)
+				if int(a.made.Load()) != test.want {
+					t.Errorf("%d answers were made, want %d", a.made.Load(), test.want)
 				}
-				synctest.Wait()
 				time.Sleep(sharedFor)
-				if n := len(a.shared.answers); n != 0 {
+				synctest.Wait()
+				if n := a.kept(); n != 0 {
 					t.Errorf("%d answers are kept", n)
 				}
 			})
@@ -114,8 +121,8 @@ func TestSharedAnswersAreThoseOfTheQuestion(t *testing.T) {
 		if got := one[0].Header().Get("ETag"); got == "" || got != one[1].Header().Get("ETag") || got == other[0].Header().Get("ETag") {
 			t.Errorf("versions are %q, %q, and %q of another question", got, one[1].Header().Get("ETag"), other[0].Header().Get("ETag"))
 		}
-		if a.made != 2 {
-			t.Errorf("%d answers were made, want 2", a.made)
+		if a.made.Load() != 2 {
+			t.Errorf("%d answers were made, want 2", a.made.Load())
 		}
 		if one[0].Code != http.StatusOK || one[1].Body.Len() == 0 || one[0].Body.String() != one[1].Body.String() {
 			t.Errorf("got %d and %d bytes", one[0].Body.Len(), one[1].Body.Len())
@@ -130,12 +137,12 @@ func TestSharedAnswersAreNotOlder(t *testing.T) {
 		ask := func() { a.ask(http.MethodGet, "", "max-age=1", "ann") }
 		ask()
 		time.Sleep(sharedFor - making - time.Nanosecond)
-		if ask(); a.made != 1 {
-			t.Errorf("%d answers were made before the first was old, want 1", a.made)
+		if ask(); a.made.Load() != 1 {
+			t.Errorf("%d answers were made before the first was old, want 1", a.made.Load())
 		}
 		time.Sleep(time.Nanosecond)
-		if ask(); a.made != 2 {
-			t.Errorf("%d answers were made after it, want 2", a.made)
+		if ask(); a.made.Load() != 2 {
+			t.Errorf("%d answers were made after it, want 2", a.made.Load())
 		}
 	})
 }
@@ -153,8 +160,8 @@ func TestAnswersThatTakeLongAreSharedByThoseThatAskAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if a.made != 2 {
-			t.Errorf("%d answers were made, want 2", a.made)
+		if a.made.Load() != 2 {
+			t.Errorf("%d answers were made, want 2", a.made.Load())
 		}
 	})
 }
@@ -172,7 +179,7 @@ func TestSharedAnswersAreBounded(t *testing.T) {
 				t.Errorf("got %d", w.Code)
 			}
 		}
-		if n := len(a.shared.answers); n > maxShared {
+		if n := a.kept(); n > maxShared {
 			t.Errorf("%d answers are kept, want at most %d", n, maxShared)
 		}
 	})
