@@ -59,7 +59,7 @@ func newStudy() *cobra.Command {
 	c.Flags().StringVar(&seeds, "seeds", "5", "how often each is simulated, with other random numbers: how many, or the first and the last one, such as 101-120")
 	c.Flags().StringArrayVar(&set, "set", nil, "a parameter of the study, as name=value; may be repeated")
 	c.Flags().StringVar(&picture, "svg", "", "file for a picture of the results")
-	c.Flags().StringVar(&results, "json", "", "file for the results as JSON; for all: the directory of all studies' results, from which it prints the page docs/studies/README.md and writes tables")
+	c.Flags().StringVar(&results, "json", "", "file for the results as JSON; for all: the directory of all studies' results, from which it prints the page docs/studies/README.md")
 	c.Flags().BoolVar(&run, "run", false, "for all: run the studies first that have no results there, for hours")
 	return c
 }
