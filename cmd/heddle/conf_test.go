@@ -23,6 +23,17 @@ func properties(prefix, lines string) string {
 	return b.String() + "</configuration>\n"
 }
 
+// confCheck returns what heddle conf check says of a folder.
+func confCheck(dir string) (said string, err error) {
+	var out bytes.Buffer
+	cmd := newConf(&source{})
+	cmd.SetArgs([]string{"check", dir})
+	cmd.SetOut(&out)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err = cmd.Execute()
+	return out.String(), err
+}
+
 // Every mistake is told with its file, line, key and value, and what would be right; a folder with mistakes is refused, one
 // with oddities isn't.
 func TestConfCheck(t *testing.T) {
@@ -86,21 +97,17 @@ func TestConfCheck(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var out bytes.Buffer
-			cmd := newConf(&source{})
-			cmd.SetArgs([]string{"check", dir})
-			cmd.SetOut(&out)
-			cmd.SilenceErrors, cmd.SilenceUsage = true, true
-			if err := cmd.Execute(); (err == nil) != c.fine {
+			said, err := confCheck(dir)
+			if (err == nil) != c.fine {
 				t.Errorf("%v", err)
 			}
 			for _, want := range c.want {
-				if strings.Count(out.String(), want) != 1 {
+				if strings.Count(said, want) != 1 {
 					t.Errorf("not there, or more than once: %s", want)
 				}
 			}
 			if t.Failed() {
-				t.Log(out.String())
+				t.Log(said)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -200,22 +199,18 @@ func TestConfCheckOfAPublicSecuredFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var out bytes.Buffer
-	cmd := newConf(&source{})
-	cmd.SetArgs([]string{"check", dir})
-	cmd.SetOut(&out)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	if err := cmd.Execute(); err != nil {
+	said, err := confCheck(dir)
+	if err != nil {
 		t.Errorf("%v", err)
 	}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(said) {
 		if strings.HasPrefix(line, "error") || strings.Contains(line, "unknown") || strings.Contains(line, "isn't implemented") {
 			t.Error(line)
 		}
 	}
 	for _, want := range []string{"yarn.nodemanager.keytab", "ssl.server.keystore.location", `group "yarn"`} {
-		if !strings.Contains(out.String(), "if this user starts it on this machine: ") || !strings.Contains(out.String(), want) {
-			t.Errorf("of what this machine lacks, %s isn't said:\n%s", want, &out)
+		if !strings.Contains(said, "if this user starts it on this machine: ") || !strings.Contains(said, want) {
+			t.Errorf("of what this machine lacks, %s isn't said:\n%s", want, said)
 		}
 	}
 }

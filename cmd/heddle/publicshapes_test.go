@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,21 +44,17 @@ func TestConfCheckOfPublicConfigurations(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(properties("yarn.", c.settings)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			var out bytes.Buffer
-			cmd := newConf(&source{})
-			cmd.SetArgs([]string{"check", dir})
-			cmd.SetOut(&out)
-			cmd.SilenceErrors, cmd.SilenceUsage = true, true
-			if err := cmd.Execute(); (err == nil) != c.fine {
+			said, err := confCheck(dir)
+			if (err == nil) != c.fine {
 				t.Errorf("%v", err)
 			}
 			for _, want := range c.want {
-				if !strings.Contains(out.String(), want) {
+				if !strings.Contains(said, want) {
 					t.Errorf("not there: %s", want)
 				}
 			}
 			if t.Failed() {
-				t.Log(out.String())
+				t.Log(said)
 			}
 		})
 	}
