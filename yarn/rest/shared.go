@@ -101,36 +101,31 @@ func (a *API) sharing(c *Call, e *Endpoint) (key sharedKey, ok bool) {
 
 // show answers a request that changes nothing, by an answer that others have got a moment ago, or by its own.
 func (a *API) show(w http.ResponseWriter, c *Call, e *Endpoint) {
-	key, ok := a.sharing(c, e)
-	if !ok {
-		a.showOwn(w, c, e, func(*Reply) {})
-		return
-	}
-	answer, mine := a.shared.begin(key)
-	switch {
-	case answer == nil:
-		a.showOwn(w, c, e, func(*Reply) {})
-	case mine:
-		end := sync.OnceFunc(func() { a.shared.end(key, answer) })
-		defer end() // also if the handler panics, or the client has left
-		a.showOwn(w, c, e, func(r *Reply) {
-			answer.ok, answer.format = r.encode(c.Format), c.Format
-			answer.reply = *r
-			end()
-		})
-	default:
-		select {
-		case <-answer.done:
-		case <-c.Context().Done():
-			return
+	made := func(*Reply) {}
+	if key, ok := a.sharing(c, e); ok {
+		switch answer, mine := a.shared.begin(key); {
+		case mine:
+			end := sync.OnceFunc(func() { a.shared.end(key, answer) })
+			defer end() // also if the handler panics, or the client has left
+			made = func(r *Reply) {
+				answer.ok, answer.format = r.encode(c.Format), c.Format
+				answer.reply = *r
+				end()
+			}
+		case answer != nil:
+			select {
+			case <-answer.done:
+			case <-c.Context().Done():
+				return
+			}
+			if answer.ok {
+				c.Format = answer.format
+				a.write(w, c, answer.reply)
+				return
+			}
 		}
-		if !answer.ok {
-			a.showOwn(w, c, e, func(*Reply) {})
-			return
-		}
-		c.Format = answer.format
-		a.write(w, c, answer.reply)
 	}
+	a.showOwn(w, c, e, made)
 }
 
 // encode makes a reply one that several clients can get. It reports whether it may be: a document, not a refusal, and no long one.
