@@ -255,23 +255,18 @@ func (f *follower) tell(at feed.ID, events []feed.Event) (feed.ID, error) {
 		return at, nil
 	}
 	at = events[len(events)-1].ID
-	send := func(e *feed.Event) (bool, error) {
-		if !f.w.admits(e) || !f.see(e) {
-			return false, nil
-		}
-		return true, f.send(string(e.Kind), e.ID.String(), eventOf(e), "")
-	}
+	wants := func(e *feed.Event) bool { return f.w.admits(e) && f.see(e) }
 	if f.w.newest {
-		for i := range slices.Backward(events) {
-			if sent, err := send(&events[i]); sent {
-				return at, err
-			}
+		for len(events) > 0 && !wants(&events[len(events)-1]) {
+			events = events[:len(events)-1]
 		}
-		return at, nil
+		events = events[max(0, len(events)-1):]
 	}
 	for i := range events {
-		if _, err := send(&events[i]); err != nil {
-			return at, err
+		if e := &events[i]; wants(e) {
+			if err := f.send(string(e.Kind), e.ID.String(), eventOf(e), ""); err != nil {
+				return at, err
+			}
 		}
 	}
 	return at, nil
