@@ -15,12 +15,31 @@ type encoder struct {
 	rare  bool // something that it leaves to encoding/json
 }
 
-// line appends an event with its line's end to lines; ok is false if encoding/json must write it.
+// line appends an event with its line's end to lines; ok is false if encoding/json must write it. Events that come with each grant write the members of
+// their kind without asking for all others.
 func (e *encoder) line(lines []byte, r *Event) (more []byte, ok bool) {
-	if r.Queues != nil || r.Ability != nil || r.Tasks != nil || r.Part != 0 || r.Attributes != nil {
-		return nil, false
-	}
 	e.begin(lines, r.Op)
+	switch r.Op {
+	case UpdateAsks:
+		e.number("app", int64(r.App))
+		e.asks(r.Asks)
+	case Identify:
+		e.flag("am", r.AM)
+		e.number("attempt", int64(r.Attempt))
+		e.number("first", r.First)
+		e.handles(r.Containers)
+	case Free:
+		e.number("container", int64(r.Container))
+		e.flag("failed", r.Failed)
+	default:
+		e.members(r)
+	}
+	return e.end()
+}
+
+// members writes the members that any kind of event has.
+func (e *encoder) members(r *Event) {
+	e.rare = r.Queues != nil || r.Ability != nil || r.Tasks != nil || r.Part != 0 || r.Attributes != nil
 	e.number("t", r.Time)
 	e.number("node", int64(r.Node))
 	e.number("app", int64(r.App))
@@ -55,7 +74,6 @@ func (e *encoder) line(lines []byte, r *Event) (more []byte, ok bool) {
 	e.number("task", int64(r.Task))
 	e.number("request", r.Request)
 	e.number("bytes", r.Bytes)
-	return e.end()
 }
 
 func (e *encoder) begin(lines []byte, op Op) {

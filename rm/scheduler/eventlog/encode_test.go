@@ -39,20 +39,8 @@ func TestEncoderWritesJSON(t *testing.T) {
 		if rapid.Bool().Draw(t, "usual") {
 			r.Queues, r.Ability, r.Tasks, r.Part, r.Attributes = nil, nil, nil, 0, nil
 		}
-		var e encoder
-		got, ok := e.line(nil, &r)
-		if !ok {
+		if !writesJSON(t, &r) {
 			left++
-			return
-		}
-		var want bytes.Buffer
-		enc := json.NewEncoder(&want)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(&r); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want.Bytes()) {
-			t.Fatalf("\n%s%s", got, want.Bytes())
 		}
 	})
 	for _, r := range []Event{
@@ -70,6 +58,45 @@ func TestEncoderWritesJSON(t *testing.T) {
 	if text, ok := (&encoder{}).line(nil, &usual); !ok || string(text) != `{"op":"step","t":5,"decisions":[{"kind":"allocate","app":1,"resource":[1024,1],"locality":2}]}`+"\n" {
 		t.Errorf("%s", text)
 	}
+}
+
+// writesJSON compares what the encoder writes of an event with what encoding/json does. It returns false if the encoder leaves it to that.
+func writesJSON(t *rapid.T, r *Event) bool {
+	got, ok := (&encoder{}).line(nil, r)
+	if !ok {
+		return false
+	}
+	var want bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Fatalf("\n%s%s", got, want.Bytes())
+	}
+	return true
+}
+
+// The encoder knows which members events have that come with each grant, and writes all of these.
+func TestFrequentEventsAreWrittenAsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		handle := rapid.Int32Range(0, 9)
+		var containers []scheduler.ContainerHandle
+		for _, h := range rapid.SliceOfN(handle, 0, 3).Draw(t, "containers") {
+			containers = append(containers, scheduler.ContainerHandle(h))
+		}
+		for _, r := range []Event{
+			{Op: UpdateAsks, App: scheduler.AppHandle(handle.Draw(t, "app")), Asks: rapid.SliceOfN(rapid.Custom(drawAsk), 0, 3).Draw(t, "asks")},
+			{
+				Op: Identify, AM: rapid.Bool().Draw(t, "am"), Attempt: rapid.Int32Range(0, 3).Draw(t, "attempt"),
+				First: rapid.Int64Range(0, 1<<40).Draw(t, "first"), Containers: containers,
+			},
+			{Op: Free, Container: scheduler.ContainerHandle(handle.Draw(t, "container")), Failed: rapid.Bool().Draw(t, "failed")},
+		} {
+			writesJSON(t, &r)
+		}
+	})
 }
 
 // What is written without an Event in between reads as the Event.
