@@ -38,7 +38,7 @@ func apply(d *drive.Driver, e *Event) (ok bool) {
 func applyToNodes(d *drive.Driver, e *Event) {
 	switch e.Op {
 	case AddNode:
-		e.Node = d.AddNode(e.node())
+		e.Node = d.AddNode(e.NodeSpec())
 	case RemoveNode:
 		d.RemoveNode(e.Node)
 	case SetLabel:

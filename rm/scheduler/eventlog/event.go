@@ -163,8 +163,8 @@ func (e *Event) Works() scheduler.Works {
 	return scheduler.OpenIf(e.Open)
 }
 
-// node returns what an AddNode says of the node.
-func (e *Event) node() scheduler.NodeSpec {
+// NodeSpec returns what an AddNode says of the node.
+func (e *Event) NodeSpec() scheduler.NodeSpec {
 	return scheduler.NodeSpec{Host: e.Host, Rack: e.Rack, Capability: records.Resource(e.Resource), Label: e.Label}
 }
 

@@ -277,7 +277,7 @@ func (b *builder) play(r *eventlog.Event, line int) error {
 func (b *builder) node(r *eventlog.Event) error {
 	size := records.Resource(r.Resource)
 	if r.Op == eventlog.AddNode {
-		spec := scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size, Label: r.Label}
+		spec := r.NodeSpec()
 		b.nodes[r.Node] = b.addNode(&spec)
 		return nil
 	}
