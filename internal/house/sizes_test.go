@@ -17,7 +17,7 @@ var largePackages = map[string]int{
 	"rm/rest":                     5000,
 	"rm/queue":                    3390,
 	"cmd/heddle/internal/command": 4400,
-	"rm/leader":                   3510,
+	"rm/leader":                   3492,
 	"rm/service":                  3150,
 	"rm/scheduler/core":           3990,
 	"rm/raft":                     4450,

@@ -31,7 +31,7 @@ func wings(t *testing.T) (rank map[string]int, parts map[string]int) {
 }
 
 // maxPartsUp is how many fields of a leader's parts lead up to a part before them. It falls.
-const maxPartsUp = 3
+const maxPartsUp = 2
 
 // Packages of the leader import others of their wing or of one below. In the package itself parts point at those that come after them, but for a few.
 func TestNoArrowRunsUpAWingOfTheLeader(t *testing.T) {

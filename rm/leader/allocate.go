@@ -174,15 +174,11 @@ func (ms *masters) await(s *amSession, wait time.Duration) {
 	}
 }
 
-func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *AllocateReply) error {
-	app, attempt, err := ms.liveAttempt(id)
-	if err != nil {
-		return err
-	}
-	soft := ms.apps[id.App]
+// asked returns what a call asks for, those of scheduling requests last. It refuses a call that asks for what can't be.
+func (ms *masters) asked(soft *appSoft, app *ledger.Application, id records.AttemptID, call *AllocateCall) ([]scheduler.Ask, error) {
 	rows, err := ms.Settings.Constraints.Rows(id, ms.requests.Queues().Kind, call.Scheduling)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	asks, err := ms.requests.All(app.Context, app.Queue, call.Asks, rows, ms.Settings.Constraints.Capped())
 	if err == nil {
@@ -194,6 +190,16 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if err == nil {
 		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):], ms.sched.Outstanding(soft.handle))
 	}
+	return asks, err
+}
+
+func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *AllocateReply) error {
+	app, attempt, err := ms.liveAttempt(id)
+	if err != nil {
+		return err
+	}
+	soft := ms.apps[id.App]
+	asks, err := ms.asked(soft, app, id, call)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader/asktime"
 	"heddle/rm/leader/constraints"
 	"heddle/rm/leader/division"
+	"heddle/rm/leader/failures"
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/logstate"
 	"heddle/rm/leader/pastapps"
@@ -46,10 +47,7 @@ type appSoft struct {
 	asked     asktime.Times
 	nodes     map[records.NodeID]bool // that have, or had, containers of it
 	longTasks bool
-	// Hosts on which its ApplicationMaster couldn't be launched, those of them that are on its blacklist now, and how many launches in
-	// a row nodes have not answered.
-	shunned, avoided []string
-	misfires         int
+	launches  failures.Launches // of its ApplicationMasters
 	// inherited: an earlier leader set Expires.
 	inherited bool
 	progress  float32 // as the driver knows it

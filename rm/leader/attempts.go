@@ -33,7 +33,7 @@ func (at *attempts) startAttempt(app *ledger.Application) {
 		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
 		return
 	}
-	at.excludeShunned(soft)
+	at.pass(soft, soft.launches.Exclude(), nil)
 	at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: soft.amAsks})
 }
 

@@ -57,7 +57,7 @@ func (cs *containers) step(reserved *bool) bool {
 		soft.granted = soft.granted[:0]
 	}
 	for i := range killed {
-		cs.preempting.killPreempted(&killed[i])
+		cs.killPreempted(&killed[i])
 	}
 	return len(killed) > 0
 }
@@ -109,7 +109,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		return c
 	}
 	if am {
-		cs.attempts.admitShunned(soft)
+		cs.attempts.pass(soft, nil, soft.launches.Admit())
 		cs.attempts.launch(app, granted(0))
 		return
 	}

@@ -3,7 +3,6 @@ package leader
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"heddle/rm/leader/refusal"
@@ -23,19 +22,10 @@ type Launch struct {
 	Submitted int64                            // when the application was, in ms since 1970
 }
 
-// excludeShunned makes the scheduler pass over the shunned hosts while an ApplicationMaster's container is pending.
-func (at *attempts) excludeShunned(soft *appSoft) {
-	if len(soft.shunned) > 0 {
-		soft.avoided = slices.Clone(soft.shunned)
-		at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: soft.handle, Add: soft.avoided})
-	}
-}
-
-// admitShunned admits these hosts again, once the ApplicationMaster has its container.
-func (at *attempts) admitShunned(soft *appSoft) {
-	if len(soft.avoided) > 0 {
-		at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: soft.handle, Remove: soft.avoided})
-		soft.avoided = nil
+// pass makes the scheduler pass over hosts, and admit others again.
+func (at *attempts) pass(soft *appSoft, over, again []string) {
+	if len(over)+len(again) > 0 {
+		at.sched.Apply(&eventlog.Event{Op: eventlog.UpdateBlacklist, App: soft.handle, Add: over, Remove: again})
 	}
 }
 
@@ -94,29 +84,16 @@ func (at *attempts) launched(id records.ContainerID, failure error) {
 	}
 	soft := at.apps[app.ID]
 	if failure == nil {
-		soft.misfires = 0
+		soft.launches.Launched()
 		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
 		soft.session.seen.At(at.Now())
 		return
 	}
-	soft.misfires++
-	at.shunForMaster(soft, attempt.AMNode.Host)
+	excused := soft.launches.Failed(attempt.AMNode.Host, at.sched.OpenNodes())
 	at.failAttempt(app, attempt, attemptEnd{
 		diagnostics: fmt.Sprintf("Error launching %v. Got exception: %v", attempt.ID, failure),
-		exit:        records.ExitAborted, excused: !refusal.Is(failure, refusal.Refused) && soft.misfires <= maxMisfires,
+		exit:        records.ExitAborted, excused: excused && !refusal.Is(failure, refusal.Refused),
 	})
-}
-
-// maxMisfires is how many launches in a row may fail on nodes that don't answer before they count as the application's failures.
-const maxMisfires = 10
-
-// shunForMaster has an application's next ApplicationMaster started elsewhere than on a host on which that has failed, as long as a
-// fifth of the nodes are left (Hadoop: yarn.am.blacklisting.disable-failure-threshold). The host's other containers aren't concerned.
-func (at *attempts) shunForMaster(soft *appSoft, host string) {
-	soft.shunned = append(soft.shunned, host)
-	if 5*len(soft.shunned) > 4*at.sched.OpenNodes() {
-		soft.shunned = nil
-	}
 }
 
 // stopAM tells the node to end the ApplicationMaster's container at once, rather than with its next heartbeat.

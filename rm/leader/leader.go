@@ -166,16 +166,7 @@ func New(cfg Config) *Leader {
 		JustBegun: c.justBegun,
 	})
 	carried := delegation.NewCarried(c, c.work, issuer, cfg.Tokens, cfg.Settings.TokenCalls, cfg.Log)
-	requests := &request.Checker{Config: request.Config{
-		Scheduler: c.sched, Types: cfg.Settings.Types, Queues: heldQueues{c}.Tree,
-		MinAllocation: cfg.Settings.MinAllocation, MaxAllocation: cfg.Settings.MaxAllocation, Increment: cfg.Settings.Increment,
-		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait), Arrived: &c.arrived,
-		MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces,
-		LabelSettings: request.LabelSettings{ForMasters: cfg.Settings.Labels.ForMasters, LendToMasters: cfg.Settings.Labels.LendToMasters},
-	}}
-	if cfg.Settings.Labels.Enabled {
-		requests.Labels = c.labels
-	}
+	requests := c.checker()
 	c.chances = opportunistic.New(c, c.work, opportunistic.Config{
 		Settings: cfg.Settings.Chances, MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces, LabelOf: c.labels.Of, Epoch: func() int64 { return c.epoch },
 		ToMaster: c.toMaster, ToNode: c.toNode, Normalize: func(r records.Resource) (records.Resource, error) { return requests.Normalize(r, requests.Maximum()) },
@@ -199,32 +190,56 @@ func New(cfg Config) *Leader {
 		core: c, applications: &applications{core: c}, attempts: &attempts{core: c},
 		masters:    &masters{core: c, outputs: put, speeds: learned},
 		containers: &containers{core: c}, nodeManagers: managers,
-		hosts: leaving, levels: levels, sizes: sizes, preempting: &preempting{core: c},
+		hosts: leaving, levels: levels, sizes: sizes, preempting: &preempting{c},
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: placed,
 		requests: requests, Reports: reports,
 		version: ledgerversion.New(c, c.work, ledgerversion.Config{Ask: cfg.Versions, Raised: levels.ShowAll, Log: cfg.Log}),
 	}
+	l.introduce()
+	sizes.Retypes(cfg.Settings.Chances.Enabled, l.containers.enter, l.containers.free)
+	c.chances.Granted = l.containers.given
+	c.events.hear(
+		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs}, heardChances{c.chances},
+		c.divider(levels), heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
+		l.carried, l.delegations, l.version, l.keys, queues, waits.New(c, c.work, waits.Config{Scheduler: c.sched, Apps: directory{c}, Off: cfg.Settings.NoReceipts}), ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
+		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
+	)
+	return l
+}
+
+// checker returns what checks requests for containers.
+func (c *core) checker() *request.Checker {
+	s := &c.Settings
+	requests := &request.Checker{Config: request.Config{
+		Scheduler: c.sched, Types: s.Types, Queues: heldQueues{c}.Tree,
+		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, Increment: s.Increment,
+		Now: c.Now, LargerNodes: c.began.Add(s.SchedulingWait), Arrived: &c.arrived,
+		MaxRequests: s.MaxRequests, MaxPlaces: s.MaxPlaces,
+		LabelSettings: request.LabelSettings{ForMasters: s.Labels.ForMasters, LendToMasters: s.Labels.LendToMasters},
+	}}
+	if s.Labels.Enabled {
+		requests.Labels = c.labels
+	}
+	return requests
+}
+
+// divider returns what divides nodes between short and long tasks.
+func (c *core) divider(levels *level.Levels) *dividing {
+	return &dividing{c, opportunity.New(c.work, opportunity.Config{
+		Settings: &c.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Date, Log: c.Log,
+	})}
+}
+
+// introduce tells the parts whom they ask.
+func (l *Leader) introduce() {
 	l.applications.attempts, l.applications.containers = l.attempts, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests
 	l.attempts.applications, l.attempts.containers = l.applications, l.containers
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
 	l.masters.preempting, l.masters.requests, l.masters.sizes = l.preempting, l.requests, l.sizes
 	l.containers.attempts, l.containers.preempting, l.containers.sizes = l.attempts, l.preempting, l.sizes
-	sizes.Retypes(cfg.Settings.Chances.Enabled, l.containers.enter, l.containers.free)
-	c.chances.Granted = l.containers.given
 	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers, l.nodeManagers.hosts = l.applications, l.attempts, l.containers, l.hosts
-	l.preempting.containers = l.containers
-	divided := &dividing{c, opportunity.New(c.work, opportunity.Config{
-		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Date, Log: cfg.Log,
-	})}
-	c.events.hear(
-		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs}, heardChances{c.chances},
-		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
-		l.carried, l.delegations, l.version, l.keys, queues, waits.New(c, c.work, waits.Config{Scheduler: c.sched, Apps: directory{c}, Off: cfg.Settings.NoReceipts}), ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
-		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
-	)
-	return l
 }
 
 func newCore(cfg Config) *core {

@@ -97,6 +97,11 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		s.dialogue.Drop()
 		return resync("Too far behind rm response id:%d nm response id:%d", s.dialogue.ResponseID(), call.ResponseID), nil
 	}
+	return ns.heard(s, call)
+}
+
+// heard takes a heartbeat that follows its node's last one. The session is locked.
+func (ns *nodeManagers) heard(s *nodeSession, call NodeCall) (NodeReply, error) {
 	s.seen.At(ns.Now())
 	news := ns.news(s, call.Containers)
 	levels := level.News(s.levels, call.Levels)

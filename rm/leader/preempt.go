@@ -9,11 +9,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// preempting warns ApplicationMasters and kills the chosen containers.
-type preempting struct {
-	*core
-	containers *containers
-}
+// preempting warns ApplicationMasters of what preemption takes from them.
+type preempting struct{ *core }
 
 // preempted is a container that must end.
 type preempted struct {
@@ -67,15 +64,15 @@ func (pr *preempting) tellPreempted(d *drive.Decision) {
 }
 
 // killPreempted ends a container, unless it has ended with another one.
-func (pr *preempting) killPreempted(p *preempted) {
-	c := pr.work.Container(p.id)
+func (cs *containers) killPreempted(p *preempted) {
+	c := cs.work.Container(p.id)
 	if c == nil || !c.Live() {
 		return
 	}
-	pr.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + p.reason)
-	pr.totals.Preempted(pr.work.Apps[c.ID.Attempt.App].Queue, c.Resource, pr.Time()-c.Allocated)
-	pr.containers.cleanUp(c)
-	pr.containers.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
+	cs.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + p.reason)
+	cs.totals.Preempted(cs.work.Apps[c.ID.Attempt.App].Queue, c.Resource, cs.Time()-c.Allocated)
+	cs.cleanUp(c)
+	cs.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
 }
 
 // message returns what the answer to an ApplicationMaster's heartbeat says of preemption.

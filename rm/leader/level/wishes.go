@@ -207,18 +207,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 	case !able.Shrink:
 		return level, now, nil // the node knows no levels
 	}
-	held := now
-	switch {
-	case wish.Held != nil:
-		held = *wish.Held
-	case level == ledgerpb.Level_SHRUNK:
-		held = l.stepDown(now, able.Reclaim)
-	case level == ledgerpb.Level_RECLAIMED:
-		held[records.Memory] = min(held[records.Memory], footprint)
-	}
-	if level != ledgerpb.Level_SHRUNK {
-		held[records.VCores] = 0
-	}
+	held := heldAt(level, now, wish.Held, func() records.Resource { return l.stepDown(now, able.Reclaim) })
 	for i := records.VCores + 1; i < l.Types.Len(); i++ {
 		if held[i] != now[i] {
 			return refuse("can't hold %d of its %d %s: only memory and vcores can be taken from a container", held[i], now[i], l.Types.At(i).Name)
@@ -237,6 +226,24 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return refuse("can't hold %d of its %d MB: node %v pages no memory out%s", mb, now.MemoryMB(), c.Node, lacks(n))
 	}
 	return level, held, nil
+}
+
+// heldAt returns what a container holds at a level: what was wished, or what the level leaves it of what it holds now. No processor is left
+// but to one that is shrunk.
+func heldAt(level ledgerpb.Level, now records.Resource, wish *records.Resource, step func() records.Resource) records.Resource {
+	held := now
+	switch {
+	case wish != nil:
+		held = *wish
+	case level == ledgerpb.Level_SHRUNK:
+		held = step()
+	case level == ledgerpb.Level_RECLAIMED:
+		held[records.Memory] = min(held[records.Memory], footprint)
+	}
+	if level != ledgerpb.Level_SHRUNK {
+		held[records.VCores] = 0
+	}
+	return held
 }
 
 // stepDown returns what a container holds that is shrunk by a step. It keeps a core, and its memory where that can't be taken.

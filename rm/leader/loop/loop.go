@@ -94,12 +94,7 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 	defer close(l.ended)
 	defer l.Abandon()
 
-	run := func(o *op) {
-		l.Split()
-		err := o.run()
-		hooks.AfterEach()
-		l.Answer(o.done, err)
-	}
+	run := func(o *op) { l.perform(o, hooks) }
 	runWithoutReply := func(f func()) { run(newOp(func() error { f(); return nil })) }
 	propose := func() {
 		for b := l.Next(); b != nil; b = l.Next() {
@@ -144,6 +139,14 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 		}
 		propose()
 	}
+}
+
+// perform runs an operation and answers its caller when what it has entered is committed.
+func (l *Loop) perform(o *op, hooks Hooks) {
+	l.Split()
+	err := o.run()
+	hooks.AfterEach()
+	l.Answer(o.done, err)
 }
 
 // drain runs operations that wait already, so that one batch carries many.

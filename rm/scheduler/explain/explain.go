@@ -325,13 +325,23 @@ func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
 	return true
 }
 
-// survey looks at all nodes.
-func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
-	var places, wanted, closed, unmet int
-	example := handle.NoNode
-	largest, freest := handle.NoNode, handle.NoNode
+// census counts the nodes that a request could have, by why they are none for it.
+type census struct {
+	places  int // that the request admits and that are open to it
+	wanted  int // of places, those that the application and the constraint let it have
+	closed  int // to its kind of work
+	unmet   int // of places, those that don't satisfy its constraint
+	example handle.Node
+	largest handle.Node // lacks least for the request when it is empty
+	freest  handle.Node // lacks least of those that are large enough
+
+	room, reserved bool // there is a node with room that isn't reserved, that is
+}
+
+// count looks at all nodes.
+func (s *Explainer) count(a *core.App, d *core.Demand, r *Reason) (x census) {
+	x.example, x.largest, x.freest = handle.NoNode, handle.NoNode, handle.NoNode
 	least := [2]float64{}
-	room, reserved := false, false
 	for h := range s.core.Nodes.At {
 		n := &s.core.Nodes.At[h]
 		if n.Open == nodeset.NoWork {
@@ -341,19 +351,19 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 			continue
 		}
 		if n.Open&d.Work == 0 {
-			closed++
+			x.closed++
 			continue
 		}
-		if places++; a.Blacklisted(n) {
+		if x.places++; a.Blacklisted(n) {
 			continue
 		}
 		if d.Placed && d.Unsatisfied(n.Self) != nil {
-			unmet, example = unmet+1, n.Self
+			x.unmet, x.example = x.unmet+1, n.Self
 			continue
 		}
-		wanted++
-		if x := lack(d.Size, s.core.Calc.Measure(*s.core.Nodes.Capability(n))); largest == handle.NoNode || x < least[0] {
-			largest, least[0] = handle.Node(h), x
+		x.wanted++
+		if by := lack(d.Size, s.core.Calc.Measure(*s.core.Nodes.Capability(n))); x.largest == handle.NoNode || by < least[0] {
+			x.largest, least[0] = handle.Node(h), by
 		}
 		if !d.Size.FitsIn(s.core.Calc.Measure(*s.core.Nodes.Capability(n))) {
 			continue
@@ -363,59 +373,65 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		switch {
 		case !d.Size.FitsIn(free):
 		case n.Reserved != handle.NoContainer:
-			reserved = true
+			x.reserved = true
 		default:
-			room = true
+			x.room = true
 		}
-		if x := lack(d.Size, free); freest == handle.NoNode || x < least[1] {
-			freest, least[1] = handle.Node(h), x
+		if by := lack(d.Size, free); x.freest == handle.NoNode || by < least[1] {
+			x.freest, least[1] = handle.Node(h), by
 		}
 	}
+	return x
+}
+
+// survey says why no node is one for a request, if that is so.
+func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
+	x := s.count(a, d, r)
 	size := s.core.Format(d.Capability)
 	switch {
-	case places == 0 && closed > 0:
+	case x.places == 0 && x.closed > 0:
 		r.Limit, r.Short = WrongPlace, d.Size
-		r.Text = fmt.Sprintf("each of the %d nodes that the request admits is closed to its kind of work", closed)
+		r.Text = fmt.Sprintf("each of the %d nodes that the request admits is closed to its kind of work", x.closed)
 		r.Free = "a node that is open to it"
-	case places == 0:
+	case x.places == 0:
 		r.Limit, r.Short = WrongPlace, d.Size
 		r.Text = fmt.Sprintf("none of the %d nodes that take containers is one that the request admits", r.Open)
 		r.Free = "one of the hosts or racks that are asked for, or a request that relaxes locality"
-	case wanted == 0 && unmet > 0:
-		r.Limit, r.Short, r.Node = Constrained, d.Size, example
+	case x.wanted == 0 && x.unmet > 0:
+		r.Limit, r.Short, r.Node = Constrained, d.Size, x.example
 		r.Text = fmt.Sprintf("none of the %d nodes that the request admits satisfies its placement constraint %s: %s doesn't satisfy %s",
-			places, brief(d.Placement().Constraint), s.core.Nodes.Name(s.core.Nodes.At[example].Host), brief(d.Unsatisfied(example)))
+			x.places, brief(d.Placement().Constraint), s.core.Nodes.Name(s.core.Nodes.At[x.example].Host), brief(d.Unsatisfied(x.example)))
 		r.Free = "containers with the tags that it names that start or end, other attributes of nodes, or another node"
-	case wanted == 0:
+	case x.wanted == 0:
 		r.Limit, r.Short = Blacklisted, d.Size
-		r.Text = fmt.Sprintf("the application excludes each of the %d nodes that the request admits (%s)", places,
+		r.Text = fmt.Sprintf("the application excludes each of the %d nodes that the request admits (%s)", x.places,
 			strings.Join(s.core.BlacklistOf(a), ", "))
 		r.Free = "the application's taking a node off its blacklist, or another node"
 	case r.Eligible == 0:
-		r.Limit, r.Node = TooLarge, largest
-		r.Short = Lacks(d.Size, s.core.Calc.Measure(*s.core.Nodes.Capability(&s.core.Nodes.At[largest])))
+		r.Limit, r.Node = TooLarge, x.largest
+		r.Short = Lacks(d.Size, s.core.Calc.Measure(*s.core.Nodes.Capability(&s.core.Nodes.At[x.largest])))
 		r.Text = fmt.Sprintf("no node is large enough for %s: %s, the largest, lacks %s", size,
-			s.core.Nodes.Name(s.core.Nodes.At[largest].Host), s.core.Format(r.Short))
+			s.core.Nodes.Name(s.core.Nodes.At[x.largest].Host), s.core.Format(r.Short))
 		r.Free = "a larger node, or a smaller request"
-	case room && s.explainDelay(d, r):
-	case room:
+	case x.room && s.explainDelay(d, r):
+	case x.room:
 		return false
-	case reserved:
-		r.Limit, r.Node, r.Short = Reserved, freest, d.Size
-		r.Text = fmt.Sprintf("%s has room for %s, and is reserved for another container", s.core.Nodes.Name(s.core.Nodes.At[freest].Host), size)
+	case x.reserved:
+		r.Limit, r.Node, r.Short = Reserved, x.freest, d.Size
+		r.Text = fmt.Sprintf("%s has room for %s, and is reserved for another container", s.core.Nodes.Name(s.core.Nodes.At[x.freest].Host), size)
 		r.Free = "the end of the reservation, or containers that end elsewhere"
 	default:
-		r.Limit, r.Node = ClusterFull, freest
-		r.Short = Lacks(d.Size, s.core.Calc.Measure(s.core.Nodes.Capability(&s.core.Nodes.At[freest]).Sub(s.core.Nodes.At[freest].Used)))
+		r.Limit, r.Node = ClusterFull, x.freest
+		r.Short = Lacks(d.Size, s.core.Calc.Measure(s.core.Nodes.Capability(&s.core.Nodes.At[x.freest]).Sub(s.core.Nodes.At[x.freest].Used)))
 		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
-			s.core.Nodes.Name(s.core.Nodes.At[freest].Host), s.core.Format(r.Short))
+			s.core.Nodes.Name(s.core.Nodes.At[x.freest].Host), s.core.Format(r.Short))
 		r.Free = "the end of containers on a node that is large enough, or another node"
 	}
-	if wanted > 0 && unmet > 0 {
-		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", unmet, brief(d.Placement().Constraint))
+	if x.wanted > 0 && x.unmet > 0 {
+		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", x.unmet, brief(d.Placement().Constraint))
 	}
-	if places > 0 && closed > 0 {
-		r.Text += fmt.Sprintf("; %d nodes more are closed to its kind of work", closed)
+	if x.places > 0 && x.closed > 0 {
+		r.Text += fmt.Sprintf("; %d nodes more are closed to its kind of work", x.closed)
 	}
 	return true
 }
