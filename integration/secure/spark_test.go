@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // outlives works on HDFS for longer than a delegation token lives.
@@ -86,6 +87,53 @@ func TestSparkStreamsWithKeytab(t *testing.T) {
 	for _, mode := range []string{"client", "cluster"} {
 		if got := run("hdfs", "dfs", "-cat", "/user/alice/"+mode+"-number/part-*"); strings.TrimSpace(got) != "many" {
 			t.Errorf("%s: %q rows", mode, got)
+		}
+	}
+}
+
+// byTicket counts lines of HDFS, and says with whose help: the driver's own ticket, or tokens alone.
+const byTicket = `
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.appName("by ticket").getOrCreate()
+sc = spark.sparkContext
+n = sc.textFile("/user/alice/in", 2).map(lambda line: (len(line), 1)).reduceByKey(lambda a, b: a + b).collect()
+login = sc._jvm.org.apache.hadoop.security.UserGroupInformation.getLoginUser()
+kind = "ticket" if login.hasKerberosCredentials() else "tokens"
+print("counted by", kind)
+sc.parallelize(["%s %s %s" % (sc.sparkUser(), kind, n)], 1).saveAsTextFile(sys.argv[1])
+spark.stop()
+`
+
+// Spark with a ticket of kinit's and no keytab, its driver at the client and in the cluster, where it has tokens alone. Then its logs are there. Without a ticket nothing is
+// submitted.
+func TestSparkByTicket(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	_, l, run := clusterOnHDFS(t, map[string]string{"yarn.nodemanager.env-whitelist": "PATH,JAVA_HOME,JAVA_TOOL_OPTIONS,HADOOP_CONF_DIR", "yarn.resourcemanager.connect.max-wait.ms": "150000"})
+	text, program := filepath.Join(t.TempDir(), "text"), filepath.Join(t.TempDir(), "byticket.py")
+	write(t, text, strings.Repeat("a line\n", 1000))
+	write(t, program, byTicket)
+	run("hdfs", "dfs", "-put", text, "/user/alice/in")
+	for mode, want := range map[string]string{"client": "ticket", "cluster": "tokens"} {
+		out, err := sparkSubmit(t, l, program, "/user/alice/"+mode, "--deploy-mode", mode).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", mode, err, out)
+		}
+		if got := run("hdfs", "dfs", "-cat", "/user/alice/"+mode+"/part-*"); strings.TrimSpace(got) != "alice "+want+" [(6, 1000)]" {
+			t.Errorf("%s: %q", mode, got)
+		}
+		if mode == "cluster" {
+			await.Slowly(t, "the driver's log is there", func() bool {
+				logs, err := command(t, l, "logs", "-applicationId", submitted.FindString(string(out)))
+				return err == nil && strings.Contains(logs, "counted by tokens")
+			})
+		}
+	}
+	t.Setenv("KRB5CCNAME", "FILE:"+filepath.Join(t.TempDir(), "none"))
+	for _, mode := range []string{"client", "cluster"} {
+		cmd := sparkSubmit(t, l, program, "/user/alice/none", "--deploy-mode", mode, "--conf", "spark.hadoop.yarn.resourcemanager.connect.max-wait.ms=5000")
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "Client cannot authenticate via:[TOKEN, KERBEROS]") {
+			t.Errorf("%s without a ticket: %v\n%s", mode, err, out)
 		}
 	}
 }
