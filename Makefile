@@ -11,10 +11,15 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
+# All commands compile alike, also those of tests that build: each other set of flags would compile the standard library and all packages once more.
+# Only the race detector needs cgo.
+export CGO_ENABLED ?= 0
+export GOFLAGS     += -trimpath
+
 .PHONY: screenshots install invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/heddle ./cmd/heddle-lab
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/heddle ./cmd/heddle-lab
 
 PREFIX ?= /usr/local
 install: build
@@ -47,11 +52,12 @@ invariants:
 # run once more by itself; `make test` names it at its end, and it is a fault to be mended. Nothing is run again after a data race, a panic, or
 # more than three failures. `make lint` has vetted all.
 TESTSUM = $(TOOLS)/gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race \
-	--rerun-fails-run-root-test --hide-summary=skipped --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -vet=off -timeout 25m $(3)
+	--rerun-fails-run-root-test --hide-summary=skipped --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -vet=off -ldflags='-s -w' -timeout 25m $(3)
 
 # Packages without goroutines have no races. Their tests compute for long, and take a fraction of the time without the race detector.
-SEQUENTIAL := ./rm/ledger ./rm/raft/witness ./rm/scheduler ./rm/scheduler/core ./rm/scheduler/drive ./rm/scheduler/preempt ./rm/scheduler/policy/... \
-	./sim ./sim/hybrid ./sim/mapreduce ./am/stage ./am/speculate ./am/slowstart ./internal/mutate ./sim/study/...
+SEQUENTIAL := ./rm/ledger/... ./rm/receipt ./rm/raft/witness ./rm/scheduler ./rm/scheduler/core ./rm/scheduler/drive ./rm/scheduler/preempt ./rm/scheduler/policy/... \
+	./sim ./sim/hybrid ./sim/mapreduce ./sim/trace ./am/stage ./am/speculate ./am/slowstart ./internal/mutate ./internal/house ./internal/packages \
+	./sim/study/...
 
 # The integration tests start processes of the binary, which is built without the race detector anyway. A program with it sleeps for a second
 # at its end, lest a goroutine finds a race only then: 250 packages in a row would sleep for two minutes.
@@ -59,7 +65,7 @@ test: prerequisites build lint
 	@GOBIN=$(TOOLS) $(GO) install $(GOTESTSUM)
 	@rm -f bin/rerun-*.txt
 	@$(GO) list $(SEQUENTIAL) >bin/sequential.txt
-	GORACE=atexit_sleep_ms=50 $(call TESTSUM,units,$$($(GO) list ./... | grep -v /integration/ | grep -vxFf bin/sequential.txt),-race)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 $(call TESTSUM,units,$$($(GO) list ./... | grep -v /integration/ | grep -vxFf bin/sequential.txt),-race)
 	$(call TESTSUM,sequential,$$(cat bin/sequential.txt))
 	HEDDLE_BINARY=$(CURDIR)/bin/heddle $(call TESTSUM,integration,./integration/...)
 	@if cat bin/rerun-*.txt 2>/dev/null | grep .; then echo "these tests failed, and passed by themselves: mend them"; fi
