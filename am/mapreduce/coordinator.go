@@ -229,10 +229,7 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 		case stage.Cancel:
 			c.cancel(a)
 		case stage.Stop:
-			w := c.slots[a.Slot]
-			w.orders++
-			w.stop = &job.Stop{Order: w.orders, At: a.At, Parts: a.Parts}
-			wake(&w.wake)
+			c.slots[a.Slot].hasToStop(a)
 		case stage.Divide:
 			c.divide(a)
 		case stage.Freeze:
@@ -246,18 +243,10 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 		case stage.Fault:
 			c.fault(a.AttemptError)
 		case stage.Avoid:
-			if a.Failures == 0 {
-				c.log.WithField("host", a.Host).Warn("neither its workers nor its NodeManager answer, and others do: its outputs and tasks are made elsewhere")
-			} else {
-				c.log.WithField("host", a.Host).Warnf("%d failures: no more tasks there", a.Failures)
-			}
+			tellAvoided(c.log, a)
 			c.cluster.Blacklist([]string{a.Host}, nil)
 		case stage.Forgive:
-			if a.Answers {
-				c.log.Infof("%v answers again, and may have tasks", a.Hosts)
-			} else {
-				c.log.Warnf("no other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
-			}
+			tellForgiven(c.log, a)
 			c.cluster.Blacklist(nil, a.Hosts)
 		case stage.End:
 			c.err, c.over, c.overAt = a.Err, true, c.now().Sub(c.began)
@@ -268,6 +257,30 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 		c.publish()
 	}
 	return refused
+}
+
+// hasToStop has a worker stop its task.
+func (w *workerState) hasToStop(a stage.Stop) {
+	w.orders++
+	w.stop = &job.Stop{Order: w.orders, At: a.At, Parts: a.Parts}
+	wake(&w.wake)
+}
+
+func tellAvoided(log *logrus.Entry, a stage.Avoid) {
+	log = log.WithField("host", a.Host)
+	if a.Failures == 0 {
+		log.Warn("neither its workers nor its NodeManager answer, and others do: its outputs and tasks are made elsewhere")
+	} else {
+		log.Warnf("%d failures: no more tasks there", a.Failures)
+	}
+}
+
+func tellForgiven(log *logrus.Entry, a stage.Forgive) {
+	if a.Answers {
+		log.Infof("%v answers again, and may have tasks", a.Hosts)
+	} else {
+		log.Warnf("no other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
+	}
 }
 
 func (c *coordinator) want(a stage.Want) error {

@@ -108,29 +108,31 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 		if rest, secured := strings.CutPrefix(url, "https://"); secured { // calls are signed, and the port takes both (pages)
 			plain = "http://" + rest
 		}
-		c := signed.Caller{Base: plain, Signer: signer, HTTP: h}
-		for began := time.Now(); time.Since(began) < time.Second; {
-			var s job.Status
-			if err := c.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version, Attempts: x.attempts}, &s); err != nil {
-				x.log.WithError(err).Debug("the ApplicationMaster doesn't answer")
-				p.Known = false
-				break
-			}
-			p.Status, p.Known = s, true
-			tell(p)
-			if s.Ended {
-				break
-			}
-			if err := pause.For(ctx, reportPause/2); err != nil { // changes come in flocks
-				return Result{p.Report, p.Status, false}, err
-			}
-		}
-		if !p.Known {
-			if err := pause.For(ctx, reportPause); err != nil {
-				return Result{p.Report, p.Status, false}, err
-			}
+		if err := x.listen(ctx, &signed.Caller{Base: plain, Signer: signer, HTTP: h}, &p, tell); err != nil {
+			return Result{p.Report, p.Status, false}, err
 		}
 	}
+}
+
+// listen tells for a second what the ApplicationMaster says of the job. The error is that of a context that has ended.
+func (x *Submitted) listen(ctx context.Context, master *signed.Caller, p *Progress, tell func(Progress)) error {
+	for began := time.Now(); time.Since(began) < time.Second; {
+		var s job.Status
+		if err := master.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version, Attempts: x.attempts}, &s); err != nil {
+			x.log.WithError(err).Debug("the ApplicationMaster doesn't answer")
+			p.Known = false
+			return pause.For(ctx, reportPause)
+		}
+		p.Status, p.Known = s, true
+		tell(*p)
+		if s.Ended {
+			return nil
+		}
+		if err := pause.For(ctx, reportPause/2); err != nil { // changes come in flocks
+			return err
+		}
+	}
+	return nil
 }
 
 // Kill ends the job.

@@ -30,6 +30,33 @@ import (
 	"heddle/yarn/token"
 )
 
+// listen opens the port where the ApplicationMaster serves workers, clients and pages. secured is whether its pages have a certificate.
+func listen(s *job.Spec) (served net.Listener, url string, secured bool, err error) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return nil, "", false, err
+	}
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
+	own, err := s.TLS()
+	if err != nil {
+		return nil, "", false, err
+	}
+	if served, secured, err = proxyca.Served(l, os.Getenv, own); err != nil {
+		return nil, "", false, err
+	}
+	host := os.Getenv("NM_HOST")
+	if host == "" {
+		if host, err = os.Hostname(); err != nil {
+			return nil, "", false, err
+		}
+	}
+	return served, "http://" + net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port)), secured, nil
+}
+
 // Master is the main function of a job's ApplicationMaster. The error of a job that has failed is returned as well.
 func Master(ctx context.Context, log *logrus.Entry) error {
 	folder, err := os.Getwd()
@@ -61,32 +88,15 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", ":0")
+	served, url, secured, err := listen(s)
 	if err != nil {
 		return err
 	}
-	own, err := s.TLS()
-	if err != nil {
-		l.Close()
-		return err
-	}
-	served, secured, err := proxyca.Served(l, os.Getenv, own)
-	if err != nil {
-		l.Close()
-		return err
-	}
-	host := os.Getenv("NM_HOST")
-	if host == "" {
-		if host, err = os.Hostname(); err != nil {
-			l.Close()
-			return err
-		}
-	}
+	defer served.Close()
 	m := &master{
 		spec: s, splits: splits, files: adapter.As(s.User, client.Tokens(creds)...), log: log, creds: creds,
-		listener: served, url: "http://" + net.JoinHostPort(host, fmt.Sprint(l.Addr().(*net.TCPAddr).Port)),
+		listener: served, url: url,
 	}
-	defer l.Close()
 	err = am.Run(ctx, am.Options{Conf: c, Credentials: creds, TrackingURL: pages(m.url, secured), Log: log}, m.run)
 	if !m.concluded && m.killed(ctx, c) {
 		ctx := context.WithoutCancel(ctx)

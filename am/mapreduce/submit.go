@@ -97,7 +97,8 @@ func (x *Submitted) Close() {
 	x.adapter.Close()
 }
 
-func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
+// locateOutput finds out where the job's output goes, where nothing may be yet.
+func (x *Submitted) locateOutput(ctx context.Context, runsAs string) error {
 	s := x.spec
 	out, err := x.files.Locate(s.Job.Output)
 	if err != nil {
@@ -109,38 +110,64 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return &commit.OutputError{Output: s.Output, Err: err}
 	}
-	runsAs := o.Conf.ContainerUser(s.User)
 	if err := checkOutput(runsAs, out); err != nil {
 		return &commit.OutputError{Output: s.Output, Err: err}
 	}
+	return nil
+}
+
+// cutInput finds the job's input, and cuts it into one split for each map.
+func (x *Submitted) cutInput(ctx context.Context) ([]input.Split, error) {
+	s := x.spec
 	inputs, err := input.Find(ctx, x.files, s.Job.Inputs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	splits, err := input.Cut(ctx, x.files, inputs, s.SplitMin, s.SplitMax)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Maps, x.Maps, x.Files = len(splits), len(splits), len(inputs)
 	for _, in := range inputs {
 		x.InputBytes += in.Size
 	}
-	s.Key = make([]byte, 32)
-	if _, err := rand.Read(s.Key); err != nil {
-		return err
-	}
+	return splits, nil
+}
+
+// newApplication gets an id from the cluster, which must have room for the ApplicationMaster.
+func (x *Submitted) newApplication(ctx context.Context, o Options) (err error) {
 	if x.cluster, err = client.NewCluster(o.Conf, o.Log); err != nil {
 		return err
 	}
-	if x.apps, err = x.cluster.Applications(s.User); err != nil {
+	if x.apps, err = x.cluster.Applications(x.spec.User); err != nil {
 		return err
 	}
 	var most records.Resource
 	if x.ID, most, err = x.apps.New(ctx); err != nil {
 		return err
 	}
-	if m := s.MasterSize.MemoryMB; !most.IsZero() && m > most[0] {
+	if m := x.spec.MasterSize.MemoryMB; !most.IsZero() && m > most[0] {
 		return fmt.Errorf("%s is %d MB, more than the cluster's largest container of %d MB", job.KeyMasterMemory, m, most[0])
+	}
+	return nil
+}
+
+func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
+	s := x.spec
+	runsAs := o.Conf.ContainerUser(s.User)
+	if err := x.locateOutput(ctx, runsAs); err != nil {
+		return err
+	}
+	splits, err := x.cutInput(ctx)
+	if err != nil {
+		return err
+	}
+	s.Key = make([]byte, 32)
+	if _, err := rand.Read(s.Key); err != nil {
+		return err
+	}
+	if err := x.newApplication(ctx, o); err != nil {
+		return err
 	}
 	users, err := staging.New(x.files, o.Conf, s.User)
 	if err != nil {

@@ -210,20 +210,24 @@ func (p *Pool) lost(e *executor, why error) {
 			t.Done(ended, err)
 		}
 	}
-	// Others may have room.
+	p.fillOthers()
+	p.change()
+}
+
+// fillOthers gives tasks that wait to executors that have room.
+func (p *Pool) fillOthers() {
 	for {
 		p.mu.Lock()
 		var t *Task
 		var id uint64
-		o := p.vacant()
-		if o != nil {
-			t, id = p.assign(o)
+		e := p.vacant()
+		if e != nil {
+			t, id = p.assign(e)
 		}
 		p.mu.Unlock()
 		if t == nil {
-			break
+			return
 		}
-		p.send(o, t, id)
+		p.send(e, t, id)
 	}
-	p.change()
 }

@@ -218,30 +218,36 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 		if l, ok := x.runner.(*Local); ok && l.lacks(t.Args[0]) {
 			t.over = make(chan struct{})
 		}
-		for handed := false; !handed; {
-			select {
-			case hand <- t:
-				handed = true
-				continue
-			default:
-			}
-			if x.another() {
-				workers.Go(func() { x.serve(ctx, going, hand) })
-			}
-			select {
-			case hand <- t:
-				handed = true
-			case n := <-procs:
-				x.change(n)
-			case <-going.Done():
-				return
-			}
+		if !x.hand(t, hand, going.Done(), procs, func() { workers.Go(func() { x.serve(ctx, going, hand) }) }) {
+			return
 		}
 		if t.over != nil { // GNU xargs knows at once that a program is missing, and needs no more of the input
 			select {
 			case <-t.over:
 			case <-going.Done():
 			}
+		}
+	}
+}
+
+// hand gives a command to a worker, and begins another worker where one more may run. It returns false if the run is over before.
+func (x *run) hand(t *Task, to chan<- *Task, over <-chan struct{}, procs <-chan int, begin func()) bool {
+	for {
+		select {
+		case to <- t:
+			return true
+		default:
+		}
+		if x.another() {
+			begin()
+		}
+		select {
+		case to <- t:
+			return true
+		case n := <-procs:
+			x.change(n)
+		case <-over:
+			return false
 		}
 	}
 }

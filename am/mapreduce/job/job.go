@@ -154,22 +154,30 @@ type Resource struct {
 	Archive bool
 }
 
-// NewSpec checks a job as far as that takes no look at any file.
-func NewSpec(j Job, c *conf.Config) (*Spec, error) {
+// check refuses what lacks something, or makes no sense.
+func (j *Job) check() error {
 	switch {
 	case strings.TrimSpace(j.Mapper) == "":
-		return nil, errors.New("no mapper: -mapper says which command turns input lines into output lines")
+		return errors.New("no mapper: -mapper says which command turns input lines into output lines")
 	case len(j.Inputs) == 0:
-		return nil, errors.New("no input: -input names a file, a directory, or a pattern")
+		return errors.New("no input: -input names a file, a directory, or a pattern")
 	case j.Output == "":
-		return nil, errors.New("no output: -output names a directory that doesn't exist yet")
+		return errors.New("no output: -output names a directory that doesn't exist yet")
 	case j.Reduces < 0:
-		return nil, fmt.Errorf("%d reduce tasks: 0 is the least (%s)", j.Reduces, KeyReduces)
+		return fmt.Errorf("%d reduce tasks: 0 is the least (%s)", j.Reduces, KeyReduces)
 	}
 	for name := range j.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fmt.Errorf("%q can't be the name of a variable of the environment", name)
+			return fmt.Errorf("%q can't be the name of a variable of the environment", name)
 		}
+	}
+	return nil
+}
+
+// NewSpec checks a job as far as that takes no look at any file.
+func NewSpec(j Job, c *conf.Config) (*Spec, error) {
+	if err := j.check(); err != nil {
+		return nil, err
 	}
 	s := &Spec{Job: j, Conf: map[string]string{}}
 	for set := range c.Settings() {

@@ -102,25 +102,12 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = lingering
 	cmd.Stderr = c.log
-	output, input, err := os.Pipe()
+	input, stdout, err := c.start(cmd)
 	if err != nil {
 		return err
 	}
 	defer input.Close()
-	cmd.Stdin = output
-	stdout, write, err := os.Pipe()
-	if err != nil {
-		output.Close()
-		return err
-	}
 	defer stdout.Close()
-	cmd.Stdout = write
-	err = cmd.Start()
-	output.Close()
-	write.Close()
-	if err != nil {
-		return &CommandError{c.role, c.line, err}
-	}
 	defer context.AfterFunc(ctx, func() {
 		// A process outside the command's process group isn't killed, and may hold both pipes for ever.
 		input.Close()
@@ -138,23 +125,9 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 		defer c.gauge.release()
 	}
 	var feeding sync.WaitGroup
-	var fed error
 	feeding.Go(func() {
-		buffer, sip := lines.Chunk, sip
-		if c.atOnce > 0 {
-			shrink(input, c.atOnce)
-			buffer, sip = min(buffer, c.atOnce), min(sip, c.atOnce)
-		}
-		w := bufio.NewWriterSize(stdin{input, c.gauge, sip}, buffer)
-		fed = feed(w)
-		if fed == nil {
-			fed = w.Flush()
-		}
-		if errors.Is(fed, errEnough) {
-			fed = nil
-		}
-		if fed != nil {
-			cancel(fed) // before its input ends, so that it doesn't take this for the end
+		if err := c.feed(input, feed); err != nil {
+			cancel(err) // before its input ends, so that it doesn't take this for the end
 		}
 		if c.gauge != nil {
 			c.gauge.hold(input)
@@ -175,12 +148,57 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	feeding.Wait()
 	c.log.flush()
 	c.log.hold("")
+	return c.outcome(context.Cause(ctx), exited)
+}
+
+// start starts the command, with the pipes by which it is fed and its output is taken.
+func (c *command) start(cmd *exec.Cmd) (input, stdout *os.File, err error) {
+	output, input, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer output.Close()
+	stdout, write, err := os.Pipe()
+	if err != nil {
+		input.Close()
+		return nil, nil, err
+	}
+	defer write.Close()
+	cmd.Stdin, cmd.Stdout = output, write
+	if err := cmd.Start(); err != nil {
+		input.Close()
+		stdout.Close()
+		return nil, nil, &CommandError{c.role, c.line, err}
+	}
+	return input, stdout, nil
+}
+
+// feed writes the command's input. That the command wants no more of it is fine.
+func (c *command) feed(input *os.File, feed func(io.Writer) error) error {
+	buffer, sip := lines.Chunk, sip
+	if c.atOnce > 0 {
+		shrink(input, c.atOnce)
+		buffer, sip = min(buffer, c.atOnce), min(sip, c.atOnce)
+	}
+	w := bufio.NewWriterSize(stdin{input, c.gauge, sip}, buffer)
+	err := feed(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// outcome is the error of a command that has ended. cause is why it was to end, if it was.
+func (c *command) outcome(cause, exited error) error {
 	var held *HeldError
 	var exit *exec.ExitError
-	if errors.As(context.Cause(ctx), &held) && errors.As(exited, &exit) {
+	if errors.As(cause, &held) && errors.As(exited, &exit) {
 		return &CommandError{c.role, c.line, exited}
 	}
-	if cause := context.Cause(ctx); cause != nil {
+	if cause != nil {
 		return cause
 	}
 	if exited != nil && !errors.Is(exited, exec.ErrWaitDelay) {
