@@ -120,6 +120,34 @@ func readBounded(path string) ([]byte, error) {
 	return data, nil
 }
 
+// element returns the element that a tag begins.
+func element(tag xml.StartElement, at Source) *Element {
+	e := &Element{Name: tag.Name.Local, Source: at, own: make([][]byte, 1)}
+	if len(tag.Attr) > 0 {
+		e.Attrs = make(map[string]string, len(tag.Attr))
+	}
+	for _, a := range tag.Attr {
+		e.Attrs[a.Name.Local] = a.Value
+	}
+	return e
+}
+
+// enter puts an element into the one that is open, which is the last of the stack; without one it is the root.
+func enter(e *Element, stack []*Element, root **Element) error {
+	switch {
+	case len(stack) == maxElementDepth:
+		return &SyntaxError{e.Source, fmt.Sprintf("<%s> is nested more than %d deep", e.Name, maxElementDepth)}
+	case len(stack) > 0:
+		p := stack[len(stack)-1]
+		p.Children, p.own = append(p.Children, e), append(p.own, nil)
+	case *root != nil:
+		return &SyntaxError{e.Source, fmt.Sprintf("<%s> follows the end of <%s>; a file has one outermost element", e.Name, (*root).Name)}
+	default:
+		*root = e
+	}
+	return nil
+}
+
 // parse parses the text of one file into its root element. chain are the files that led here, outermost first.
 func (r *reader) parse(path string, data []byte, chain []string) (*Element, error) {
 	if err := checkEncoding(path, data); err != nil {
@@ -148,26 +176,12 @@ func (r *reader) parse(path string, data []byte, chain []string) (*Element, erro
 				return nil, &SyntaxError{at, "defines XML entities, which are not accepted; write the text out"}
 			}
 		case xml.StartElement:
-			e := &Element{Name: tok.Name.Local, Source: at, own: make([][]byte, 1)}
-			for _, a := range tok.Attr {
-				if e.Attrs == nil {
-					e.Attrs = make(map[string]string, len(tok.Attr))
-				}
-				e.Attrs[a.Name.Local] = a.Value
-			}
+			e := element(tok, at)
 			if r.elements++; r.elements > maxElements {
 				return nil, &SyntaxError{at, fmt.Sprintf("more than %d elements", maxElements)}
 			}
-			switch {
-			case len(stack) == maxElementDepth:
-				return nil, &SyntaxError{at, fmt.Sprintf("<%s> is nested more than %d deep", e.Name, maxElementDepth)}
-			case len(stack) > 0:
-				p := stack[len(stack)-1]
-				p.Children, p.own = append(p.Children, e), append(p.own, nil)
-			case root != nil:
-				return nil, &SyntaxError{at, fmt.Sprintf("<%s> follows the end of <%s>; a file has one outermost element", e.Name, root.Name)}
-			default:
-				root = e
+			if err := enter(e, stack, &root); err != nil {
+				return nil, err
 			}
 			stack = append(stack, e)
 		case xml.EndElement:

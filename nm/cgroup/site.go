@@ -37,6 +37,33 @@ var limited = []struct{ controller, loss string }{
 	{"pids", "the number of a container's processes has no limit"},
 }
 
+// holder returns what makes groups: the unified hierarchy, or else the freezer of version 1. limited says that version 1 has controllers of limits.
+func (s *site) holder(kind Kind, v2 *unified, limited bool) (holder, error) {
+	if m, ok := mounts.Find(s.mounts, ""); ok && kind != V1 {
+		wanted := []string{"cpu", "memory", "pids"}
+		if limited {
+			wanted = nil
+		}
+		err := s.placeV2(v2, m, wanted)
+		if err == nil {
+			return v2, nil
+		}
+		if kind == V2 || kind == Hybrid {
+			return nil, err
+		}
+		s.lacks("unified hierarchy: %v", err)
+	}
+	if kind == V2 || kind == Hybrid {
+		return nil, errors.New("no unified hierarchy is mounted")
+	}
+	m, ok := mounts.Find(s.mounts, "freezer")
+	if !ok {
+		return nil, errors.New("neither a unified hierarchy nor a v1 freezer is mounted")
+	}
+	top, _, err := s.place(m, "freezer")
+	return &freezer{tree: s.tree, top: top}, err
+}
+
 func (s *site) driver(kind Kind) (*kernelDriver, error) {
 	legacyTops := make(map[string]string)
 	if kind != V2 {
@@ -54,35 +81,10 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 
 	d := &kernelDriver{tree: s.tree, origins: origins.New(Marker), open: make(map[*kernelGroup]struct{})}
 	v2 := &unified{tree: s.tree}
-	if m, ok := mounts.Find(s.mounts, ""); ok && kind != V1 {
-		wanted := []string{"cpu", "memory", "pids"}
-		if len(legacyTops) > 0 {
-			wanted = nil
-		}
-		if err := s.placeV2(v2, m, wanted); err != nil {
-			if kind == V2 || kind == Hybrid {
-				return nil, err
-			}
-			s.lacks("unified hierarchy: %v", err)
-		} else {
-			d.holder = v2
-		}
+	var err error
+	if d.holder, err = s.holder(kind, v2, len(legacyTops) > 0); err != nil {
+		return nil, err
 	}
-	if d.holder == nil && kind != V2 && kind != Hybrid {
-		m, ok := mounts.Find(s.mounts, "freezer")
-		if !ok {
-			return nil, errors.New("neither a unified hierarchy nor a v1 freezer is mounted")
-		}
-		top, _, err := s.place(m, "freezer")
-		if err != nil {
-			return nil, err
-		}
-		d.holder = &freezer{tree: s.tree, top: top}
-	}
-	if d.holder == nil {
-		return nil, errors.New("no unified hierarchy is mounted")
-	}
-
 	onV2 := d.holder == holder(v2)
 	switch {
 	case len(legacyTops) > 0 && onV2:

@@ -89,6 +89,24 @@ func Start(spec Spec, group cgroup.Group) (*Session, error) {
 	return s, nil
 }
 
+// shell returns the container's shell, without its files.
+func (s *Session) shell() *exec.Cmd {
+	text, credential := keeper, s.spec.Credential
+	if credential != nil {
+		text = userUmask + keeper
+	}
+	args := []string{"-c", text, s.spec.Script}
+	if s.spec.Image != nil {
+		credential, args = nil, append([]string{"-c", imageKeeper, bash}, s.spec.Image.Command...)
+	}
+	cmd := exec.Command(bash, args...)
+	cmd.Dir = s.spec.WorkDir
+	cmd.Env = []string{cgroup.Marker + "=" + s.spec.ID}
+	// A session of its own protects it from a terminal's Ctrl-C and hang-up.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credential}
+	return cmd
+}
+
 func (s *Session) start() (err error) {
 	if _, err := os.Stat(s.spec.WorkDir); err != nil { // the error of exec would blame bash
 		return err
@@ -112,26 +130,15 @@ func (s *Session) start() (err error) {
 	}
 	defer wait.Close()
 
-	text, credential := keeper, s.spec.Credential
-	if credential != nil {
-		text = userUmask + keeper
-	}
-	args := []string{"-c", text, s.spec.Script}
-	if s.spec.Image != nil {
-		credential, args = nil, append([]string{"-c", imageKeeper, bash}, s.spec.Image.Command...)
-	}
-	cmd := exec.Command(bash, args...)
-	cmd.Dir = s.spec.WorkDir
-	cmd.Env = []string{cgroup.Marker + "=" + s.spec.ID}
+	cmd := s.shell()
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.ExtraFiles = []*os.File{wait, status}
+	credential := cmd.SysProcAttr.Credential
 	// Processes of this process's own user can do worse than take descriptors.
 	if shell := closedShell(); shell != nil && credential != nil {
 		cmd.Path = pathOf(len(cmd.ExtraFiles))
 		cmd.ExtraFiles = append(cmd.ExtraFiles, shell)
 	}
-	// A session of its own protects it from a terminal's Ctrl-C and hang-up.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credential}
 	keepDescriptors()
 	if err := s.spec.Image.start(cmd); err != nil {
 		gate.Close()

@@ -101,50 +101,9 @@ func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 	if a.cfg.Store == nil {
 		return nil, nil
 	}
-	apps := map[records.ApplicationID]*application{}
-	finishing := map[records.ApplicationID]bool{}
-	err := a.cfg.Store.ForEach(appPrefix, func(key string, value []byte) error {
-		id, err := records.ParseApplicationID(strings.TrimPrefix(key, appPrefix))
-		var s savedApp
-		if err == nil {
-			err = json.Unmarshal(value, &s)
-		}
-		if err != nil {
-			return a.dropDamaged(key, err)
-		}
-		app, err := a.newApplication(Start{App: id, User: s.User, Tokens: s.Tokens, ACLs: s.ACLs, Wishes: s.Wishes})
-		if err != nil {
-			a.log.WithFields(logrus.Fields{"application": id.String(), logrus.ErrorKey: err}).Error("the logs of an application cannot be aggregated")
-			return nil
-		}
-		apps[id], finishing[id] = app, s.Finishing
-		return nil
-	})
+	apps, finishing, err := a.recoverApplications()
 	if err == nil {
-		err = a.cfg.Store.ForEach(containerPrefix, func(key string, value []byte) error {
-			_, name, _ := strings.Cut(strings.TrimPrefix(key, containerPrefix), "/")
-			id, err := records.ParseContainerID(name)
-			var s savedContainer
-			if err == nil {
-				err = json.Unmarshal(value, &s)
-			}
-			if err != nil {
-				return a.dropDamaged(key, err)
-			}
-			app := apps[id.Attempt.App]
-			if app == nil {
-				return nil
-			}
-			c := &container{
-				Ended:    Ended{ID: id, Master: s.Master, ExitCode: s.ExitCode},
-				finished: s.Finished, over: s.Over, uploaded: map[string]bool{},
-			}
-			for _, m := range s.Uploaded {
-				c.uploaded[m] = true
-			}
-			app.containers[id] = c
-			return nil
-		})
+		err = a.recoverContainers(apps)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("log aggregation: recover: %w", err)
@@ -162,4 +121,55 @@ func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(apps), records.ApplicationID.Compare), nil
+}
+
+// recoverApplications reads the saved applications, and which of them had finished.
+func (a *Aggregator) recoverApplications() (apps map[records.ApplicationID]*application, finishing map[records.ApplicationID]bool, err error) {
+	apps, finishing = map[records.ApplicationID]*application{}, map[records.ApplicationID]bool{}
+	err = a.cfg.Store.ForEach(appPrefix, func(key string, value []byte) error {
+		id, err := records.ParseApplicationID(strings.TrimPrefix(key, appPrefix))
+		var s savedApp
+		if err == nil {
+			err = json.Unmarshal(value, &s)
+		}
+		if err != nil {
+			return a.dropDamaged(key, err)
+		}
+		app, err := a.newApplication(Start{App: id, User: s.User, Tokens: s.Tokens, ACLs: s.ACLs, Wishes: s.Wishes})
+		if err != nil {
+			a.log.WithFields(logrus.Fields{"application": id.String(), logrus.ErrorKey: err}).Error("the logs of an application cannot be aggregated")
+			return nil
+		}
+		apps[id], finishing[id] = app, s.Finishing
+		return nil
+	})
+	return apps, finishing, err
+}
+
+// recoverContainers reads the saved containers of these applications.
+func (a *Aggregator) recoverContainers(apps map[records.ApplicationID]*application) error {
+	return a.cfg.Store.ForEach(containerPrefix, func(key string, value []byte) error {
+		_, name, _ := strings.Cut(strings.TrimPrefix(key, containerPrefix), "/")
+		id, err := records.ParseContainerID(name)
+		var s savedContainer
+		if err == nil {
+			err = json.Unmarshal(value, &s)
+		}
+		if err != nil {
+			return a.dropDamaged(key, err)
+		}
+		app := apps[id.Attempt.App]
+		if app == nil {
+			return nil
+		}
+		c := &container{
+			Ended:    Ended{ID: id, Master: s.Master, ExitCode: s.ExitCode},
+			finished: s.Finished, over: s.Over, uploaded: map[string]bool{},
+		}
+		for _, m := range s.Uploaded {
+			c.uploaded[m] = true
+		}
+		app.containers[id] = c
+		return nil
+	})
 }

@@ -347,9 +347,8 @@ const (
 	maxNice     = 1000
 )
 
-// probe takes probes of a job.
-func (s *scheduler) probe(m *wire.Probe) error {
-	n := s.n
+// sane refuses probes that make no sense, or of one more job than the node can have.
+func (s *scheduler) sane(m *wire.Probe) error {
 	switch {
 	case m.Count == 0 || m.Count > maxTasks:
 		return fmt.Errorf("%d probes of job %d at once: 1 to %d are possible", m.Count, m.Job, maxTasks)
@@ -362,6 +361,12 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	case s.jobs[m.Job] == nil && len(s.jobs) >= maxJobs:
 		return fmt.Errorf("the node has reached the limit of %d jobs whose probes wait or run", len(s.jobs))
 	}
+	return nil
+}
+
+// jobOf returns the job of probes, which may be new.
+func (s *scheduler) jobOf(m *wire.Probe) *job {
+	n := s.n
 	size := probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)}
 	if s.size == (probe.Amount{}) {
 		s.size = size
@@ -388,6 +393,15 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	j.reestimate(&j.took)
 	n.untold[s] = true
 	n.jobs.SetLeft(j.handle, int(m.Left))
+	return j
+}
+
+// probe takes probes of a job.
+func (s *scheduler) probe(m *wire.Probe) error {
+	if err := s.sane(m); err != nil {
+		return err
+	}
+	n, j := s.n, s.jobOf(m)
 	v := &wire.Verdict{Job: m.Job}
 	if m.Avoid && n.worker.HasLong() {
 		v.Rejected, v.Long, v.Reason = m.Count, true, probe.HasLong.String()

@@ -110,20 +110,25 @@ func (h *requestHeader) parse(b []byte) error {
 			rest = rest[n:]
 		}
 	}
-	if seen != headerHasCallID|headerHasClientID {
-		var missing []string
-		if seen&headerHasCallID == 0 {
-			missing = append(missing, "callId")
-		}
-		if seen&headerHasClientID == 0 {
-			missing = append(missing, "clientId")
-		}
-		if seen&headerLacksContextText != 0 {
-			missing = append(missing, "callerContext.context")
-		}
-		return parseError("Message missing required fields: " + strings.Join(missing, ", "))
+	return missing(seen)
+}
+
+// missing returns the error that a header lacks required fields, or nil if it has all.
+func missing(seen int) error {
+	if seen == headerHasCallID|headerHasClientID {
+		return nil
 	}
-	return nil
+	var names []string
+	if seen&headerHasCallID == 0 {
+		names = append(names, "callId")
+	}
+	if seen&headerHasClientID == 0 {
+		names = append(names, "clientId")
+	}
+	if seen&headerLacksContextText != 0 {
+		names = append(names, "callerContext.context")
+	}
+	return parseError("Message missing required fields: " + strings.Join(names, ", "))
 }
 
 // callerContext returns the text of an RPCCallerContext, or nil if it has none, and whether it parses.

@@ -88,7 +88,16 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	if len(realms) > 0 {
 		d.realm = realms[0]
 	}
-	var b []byte
+	b := d.response(utf8)
+	if len(b) > maxResponse {
+		return nil, errorf("DIGEST-MD5: digest-response size too large. Length: %d", len(b))
+	}
+	c.sent = d
+	return b, nil
+}
+
+// response is the message with which a client proves that it knows the password.
+func (d *digest) response(utf8 bool) (b []byte) {
 	if utf8 {
 		b = append(b, "charset=utf-8,"...)
 	}
@@ -99,14 +108,10 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	b = append(appendQuoted(b, "nonce", d.nonce), ",nc="+firstUse+","...)
 	b = append(appendQuoted(b, "cnonce", d.cnonce), ',')
 	b = append(appendQuoted(b, "digest-uri", d.uri), ",maxbuf=65536,response="+d.sum("AUTHENTICATE")+",qop="+d.qop...)
-	if cipher != "" {
-		b = appendQuoted(append(b, ','), "cipher", cipher)
+	if d.cipher != "" {
+		b = appendQuoted(append(b, ','), "cipher", d.cipher)
 	}
-	if len(b) > maxResponse {
-		return nil, errorf("DIGEST-MD5: digest-response size too large. Length: %d", len(b))
-	}
-	c.sent = d
-	return b, nil
+	return b
 }
 
 // choose picks the quality of protection and, for Privacy, the cipher. maxBuffer is the server's buffer for tokens, in bytes.

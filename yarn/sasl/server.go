@@ -93,36 +93,44 @@ func (s *Server) Protection() Protection {
 	return s.proved.protection(false)
 }
 
-// check verifies all directives except the digest itself, in the JDK's order.
-func (s *Server) check(v directives) (*digest, error) {
+// checkExchange verifies which exchange a response belongs to.
+func (s *Server) checkExchange(v directives) error {
 	if charset, ok := v["charset"]; ok && string(charset) != "utf-8" {
-		return nil, violation("Incompatible charset value: " + string(charset))
+		return violation("Incompatible charset value: " + string(charset))
 	}
 	if maxbuf, ok := v["maxbuf"]; ok {
 		if _, err := strconv.ParseInt(string(maxbuf), 10, 32); err != nil {
-			return nil, violation("Invalid maxbuf: " + string(maxbuf))
+			return violation("Invalid maxbuf: " + string(maxbuf))
 		}
 	}
 	if _, ok := v["username"]; !ok {
-		return nil, violation("Missing username.")
+		return violation("Missing username.")
 	}
 	if realm := string(v["realm"]); realm != Realm {
-		return nil, violation("Nonexistent realm: " + realm)
+		return violation("Nonexistent realm: " + realm)
 	}
 	nonce, ok := v["nonce"]
 	if !ok {
-		return nil, violation("Missing nonce.")
+		return violation("Missing nonce.")
 	}
 	if subtle.ConstantTimeCompare(nonce, []byte(s.nonce)) != 1 {
-		return nil, violation("Mismatched nonce.")
+		return violation("Mismatched nonce.")
 	}
 	if _, ok := v["cnonce"]; !ok {
-		return nil, violation("Missing cnonce.")
+		return violation("Missing cnonce.")
 	}
 	if nc, ok := v["nc"]; ok {
 		if n, err := strconv.ParseInt(string(nc), 16, 32); err != nil || n != 1 {
-			return nil, violation("Nonce count does not match: " + string(nc))
+			return violation("Nonce count does not match: " + string(nc))
 		}
+	}
+	return nil
+}
+
+// check verifies all directives except the digest itself, in the JDK's order.
+func (s *Server) check(v directives) (*digest, error) {
+	if err := s.checkExchange(v); err != nil {
+		return nil, err
 	}
 	qop := qopAuth
 	if q, ok := v["qop"]; ok {
