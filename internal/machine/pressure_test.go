@@ -8,9 +8,12 @@ func FuzzParseStall(f *testing.F) {
 	f.Add("some avg10=NaN")
 	f.Add("some avg10=NaN avg60= avg300")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parseStall(text)
+		s, err := ParseStall(text)
 		if err != nil {
 			return
+		}
+		if s.AllFull < -1 {
+			t.Errorf("%q is read as %+v", text, s)
 		}
 		for _, means := range []Means{s.Some, s.Full} {
 			for _, percent := range means {

@@ -10,17 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"heddle/internal/machine"
 )
 
 // Of returns the time by the texts of cpu.pressure and of cpu.stat, of either version of cgroups; −1: the kernel doesn't tell (before Linux 5.13).
 func Of(pressure, stat string) time.Duration {
-	full := int64(-1)
-	for line := range strings.Lines(pressure) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "full" {
-			full = number(strings.TrimPrefix(f[len(f)-1], "total="), time.Microsecond)
-		}
-	}
-	if full < 0 {
+	waited, err := machine.ParseStall(pressure)
+	if err != nil || waited.AllFull < 0 {
 		return -1
 	}
 	own := int64(0)
@@ -36,7 +33,7 @@ func Of(pressure, stat string) time.Duration {
 			own = max(number(f[1], time.Nanosecond), 0)
 		}
 	}
-	return time.Duration(max(full-own, 0))
+	return max(waited.AllFull-time.Duration(own), 0)
 }
 
 // number reads a number of units, in ns; −1: it isn't one.

@@ -17,9 +17,11 @@ func TestOf(t *testing.T) {
 		"its limit alone":             {psi, "throttled_usec 5000000\n", 0},
 		"before Linux 5.13":           {"some avg10=12.50 avg60=1.00 avg300=0.00 total=2644835\n", "", -1},
 		"nothing":                     {"", "", -1},
-		"no number":                   {"full avg10=3.25 total=x\n", "", -1},
-		"below 0":                     {"full total=-5\n", "", -1},
-		"more than can be":            {"full total=9223372036854775807\n", "", -1},
+		"no number":                   {"full avg10=3.25 avg60=0.00 avg300=0.00 total=x\n", "", -1},
+		"below 0":                     {"full avg10=3.25 avg60=0.00 avg300=0.00 total=-5\n", "", -1},
+		"more than can be":            {"full avg10=3.25 avg60=0.00 avg300=0.00 total=9223372036854775807\n", "", -1},
+		"no total":                    {"full avg10=3.25 avg60=0.00 avg300=0.00\n", "", -1},
+		"no means":                    {"full total=5\n", "", -1},
 		"a limit that makes no sense": {psi, "throttled_usec 9223372036854775807\nthrottled_usec\n", 2 * time.Second},
 	} {
 		if got := Of(c.pressure, c.stat); got != c.want {
