@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -141,15 +142,9 @@ func (c *cluster) submission(user string, command ...string) *pb.ApplicationSubm
 	return ctx
 }
 
-func submitRequest(ctx *pb.ApplicationSubmissionContext) *pb.SubmitApplicationRequest {
-	req := &pb.SubmitApplicationRequest{}
-	req.SetApplicationSubmissionContext(ctx)
-	return req
-}
-
 func (c *cluster) submit(user string, ctx *pb.ApplicationSubmissionContext) records.ApplicationID {
 	c.t.Helper()
-	call(c, protocol.SubmitApplication, c.as(user), submitRequest(ctx))
+	call(c, protocol.SubmitApplication, c.as(user), peer.Submission(ctx))
 	return records.ApplicationIDFrom(ctx.GetApplicationId())
 }
 
@@ -186,15 +181,9 @@ func (c *cluster) ended(user string, id records.ApplicationID) *pb.ApplicationRe
 
 // master is an ApplicationMaster that nobody launched: this test.
 type master struct {
+	*peer.Master
 	*cluster
-	user     string
-	id       records.ApplicationID
-	attempt  records.AttemptID
-	token    token.Token
-	rm       ipc.Invoker
-	response int32
-	nodes    map[records.NodeID]token.Token
-	register *pb.RegisterApplicationMasterResponse
+	id records.ApplicationID
 }
 
 // unmanaged submits an application and registers as its ApplicationMaster.
@@ -204,133 +193,32 @@ func (c *cluster) unmanaged(user string, change func(*pb.ApplicationSubmissionCo
 	if change != nil {
 		change(ctx)
 	}
-	m := &master{cluster: c, user: user, id: c.submit(user, ctx), nodes: map[records.NodeID]token.Token{}}
-	await.Slowly(c.t, "the owner gets the token of his ApplicationMaster", func() bool {
-		r := c.report(user, m.id)
-		m.attempt = records.AttemptIDFrom(r.GetCurrentApplicationAttemptId())
-		m.token = token.FromPB(r.GetAmRmToken())
-		return len(m.token.Identifier) > 0
-	})
-	m.rm = c.to("rm-scheduler", protocol.ApplicationMaster, ipc.Identity{Token: &m.token})
-	m.enter()
-	return m
+	m := c.ports().Unmanaged(c.t, user, ctx)
+	return &master{m, c, m.App()}
 }
 
-func (m *master) enter() {
-	m.t.Helper()
-	req := &pb.RegisterApplicationMasterRequest{}
-	req.SetHost("localhost")
-	req.SetRpcPort(4711)
-	m.register = call(m.cluster, protocol.RegisterApplicationMaster, m.rm, req)
-	m.response = 0
-}
-
-// tryAllocate is a heartbeat; it takes the tokens that come with it.
-func (m *master) tryAllocate(req *pb.AllocateRequest) (*pb.AllocateResponse, error) {
-	req.SetResponseId(m.response)
-	resp, err := protocol.Allocate.Call(m.t.Context(), m.rm, req)
-	if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
-		m.enter()
-		req.SetResponseId(m.response)
-		resp, err = protocol.Allocate.Call(m.t.Context(), m.rm, req)
+// ports are how an ApplicationMaster reaches the cluster. Each has a connection of its own.
+func (c *cluster) ports() peer.Ports {
+	return peer.Ports{
+		Client: c.as,
+		Master: func(t token.Token) ipc.Invoker {
+			return c.fresh().to("rm-scheduler", protocol.ApplicationMaster, ipc.Identity{Token: &t})
+		},
+		Node: func(node records.NodeID, t token.Token) ipc.Invoker {
+			return c.fresh().client.Endpoint(node.String(), protocol.ContainerManagement, ipc.Identity{Token: &t})
+		},
 	}
-	if err != nil {
-		return nil, err
-	}
-	m.response = resp.GetResponseId()
-	for _, t := range resp.GetNmTokens() {
-		m.nodes[records.NodeIDFrom(t.GetNodeId())] = token.FromPB(t.GetToken())
-	}
-	if resp.HasAmRmToken() {
-		m.token = token.FromPB(resp.GetAmRmToken())
-		m.rm = m.fresh().to("rm-scheduler", protocol.ApplicationMaster, ipc.Identity{Token: &m.token})
-	}
-	return resp, nil
 }
 
 // containers asks for some until they are there.
-func (m *master) containers(n int32) []*pb.Container {
+func (m *master) containers(n int) []*pb.Container {
 	m.t.Helper()
-	ask := &pb.ResourceRequest{}
-	p := &pb.Priority{}
-	p.SetPriority(1)
-	ask.SetPriority(p)
-	ask.SetResourceName("*")
-	ask.SetNumContainers(n)
-	ask.SetCapability(resource(256, 1))
-	req := &pb.AllocateRequest{}
-	req.SetAsk([]*pb.ResourceRequest{ask})
-	var got []*pb.Container
-	await.Slowly(m.t, "containers are granted", func() bool {
-		resp, err := m.tryAllocate(req)
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		req = &pb.AllocateRequest{}
-		got = append(got, resp.GetAllocatedContainers()...)
-		return len(got) >= int(n)
-	})
-	return got
-}
-
-// node speaks to the node of a container.
-func (m *master) node(c *pb.Container) ipc.Invoker {
-	return m.nodeWith(c, m.nodes[records.NodeIDFrom(c.GetNodeId())])
-}
-
-func (m *master) nodeWith(c *pb.Container, t token.Token) ipc.Invoker {
-	return m.fresh().client.Endpoint(records.NodeIDFrom(c.GetNodeId()).String(), protocol.ContainerManagement, ipc.Identity{Token: &t})
+	return m.Granted(n, records.NewResource(256, 1))
 }
 
 // launch is the request to start a container.
-func launch(containerToken token.Token, command ...string) *pb.StartContainersRequest {
-	spec := &pb.ContainerLaunchContext{}
-	spec.SetCommand(command)
-	start := &pb.StartContainerRequest{}
-	start.SetContainerLaunchContext(spec)
-	start.SetContainerToken(containerToken.PB())
-	req := &pb.StartContainersRequest{}
-	req.SetStartContainerRequest([]*pb.StartContainerRequest{start})
-	return req
+func launch(t token.Token, command ...string) *pb.StartContainersRequest {
+	return peer.Launch(t.PB(), peer.Command(command...))
 }
 
 func tokenOf(c *pb.Container) token.Token { return token.FromPB(c.GetContainerToken()) }
-
-// completed waits for the end of containers.
-func (m *master) completed(ids ...records.ContainerID) map[records.ContainerID]*pb.ContainerStatus {
-	m.t.Helper()
-	got := map[records.ContainerID]*pb.ContainerStatus{}
-	await.Slowly(m.t, "containers have ended", func() bool {
-		resp, err := m.tryAllocate(&pb.AllocateRequest{})
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		for _, s := range resp.GetCompletedContainerStatuses() {
-			got[records.ContainerIDFrom(s.GetContainerId())] = s
-		}
-		for _, id := range ids {
-			if got[id] == nil {
-				return false
-			}
-		}
-		return true
-	})
-	return got
-}
-
-func (m *master) finish() {
-	m.t.Helper()
-	req := &pb.FinishApplicationMasterRequest{}
-	req.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_SUCCEEDED)
-	await.Slowly(m.t, "the farewell is taken", func() bool {
-		resp, err := protocol.FinishApplicationMaster.Call(m.t.Context(), m.rm, req)
-		if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
-			m.enter()
-			return false
-		}
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		return resp.GetIsUnregistered()
-	})
-}

@@ -108,14 +108,14 @@ func TestHDFSAway(t *testing.T) {
 	m := c.unmanaged("alice", nil)
 	box := m.containers(1)[0]
 	cid := records.ContainerIDFrom(box.GetId())
-	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "echo kept for later ><LOG_DIR>/stdout; sleep 1000"))
+	call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "echo kept for later ><LOG_DIR>/stdout; sleep 1000"))
 	local := filepath.Join(c.Dir(), "nodemanager1", "log", m.id.String(), cid.String(), "stdout")
 	await.Slowly(c.t, "the container has written", func() bool {
 		b, err := os.ReadFile(local)
 		return err == nil && strings.Contains(string(b), "kept for later")
 	})
 	c.Daemon("namenode").Kill()
-	m.finish()
+	m.Finish()
 	c.ended("alice", m.id)
 	if _, err := os.Stat(local); err != nil {
 		t.Errorf("the logs went before they were aggregated: %v", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -77,7 +78,7 @@ func (c *cluster) submissions() {
 		ctx := c.submission("alice", "true")
 		w.change(ctx)
 		ctx.SetUnmanagedAm(false)
-		req := submitRequest(ctx)
+		req := peer.Submission(ctx)
 		if w.class == "" {
 			if _, err := protocol.SubmitApplication.Call(c.t.Context(), alice, req); err == nil || !strings.Contains(err.Error(), w.text) {
 				c.t.Errorf("%s: %v", what, err)
@@ -113,9 +114,9 @@ func (c *cluster) submissions() {
 	again := c.submission("alice")
 	again.SetApplicationId(odd.id.PB())
 	repeat := func() {
-		call(c, protocol.SubmitApplication, alice, submitRequest(again))
+		call(c, protocol.SubmitApplication, alice, peer.Submission(again))
 		if onHeddle {
-			refused(c, "another user's id", protocol.SubmitApplication, c.as("mallory"), submitRequest(again), ipc.YarnException, "another user has submitted an application with that id")
+			refused(c, "another user's id", protocol.SubmitApplication, c.as("mallory"), peer.Submission(again), ipc.YarnException, "another user has submitted an application with that id")
 		}
 	}
 	repeat()
@@ -215,11 +216,11 @@ func (c *cluster) garbage() {
 	m := c.unmanaged("alice", nil)
 	box := m.containers(1)[0]
 	id := records.ContainerIDFrom(box.GetId())
-	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "exit 5"))
-	if st := m.completed(id)[id]; st.GetExitStatus() != 5 {
+	call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "exit 5"))
+	if st := m.Ended(id); st.GetExitStatus() != 5 {
 		c.t.Errorf("a container, afterwards: %v", st)
 	}
-	m.finish()
+	m.Finish()
 }
 
 // ApplicationMasters that never register are ended, one after the other, and what they are is gone. Nothing else shares
@@ -259,7 +260,7 @@ func (c *cluster) environment() {
 		return ctx
 	}
 	if onHeddle { // Hadoop takes what its RPC takes
-		refused(c, "more than the log takes", protocol.SubmitApplication, c.as("alice"), submitRequest(with(10<<20)), ipc.YarnException,
+		refused(c, "more than the log takes", protocol.SubmitApplication, c.as("alice"), peer.Submission(with(10<<20)), ipc.YarnException,
 			"and may have 983040. Put large content into files (local resources)")
 	}
 	big := with(512 << 10) // the kernel takes 128 KiB
@@ -296,11 +297,11 @@ func TestExpiry(t *testing.T) {
 	m := c.unmanaged("alice", nil)
 	box := m.containers(1)[0]
 	id := records.ContainerIDFrom(box.GetId())
-	if st := m.completed(id)[id]; st.GetExitStatus() != records.ExitAborted || !strings.Contains(st.GetDiagnostics(), "Container expired since it was unused") {
+	if st := m.Ended(id); st.GetExitStatus() != records.ExitAborted || !strings.Contains(st.GetDiagnostics(), "Container expired since it was unused") {
 		c.t.Errorf("a container that was never started: %v", st)
 	}
 	await.Slowly(c.t, "its token has expired", func() bool {
-		failed := call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "sleep 86424")).GetFailedRequests()
+		failed := call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "sleep 86424")).GetFailedRequests()
 		return len(failed) == 1 && strings.Contains(failed[0].GetException().GetMessage(), "This token is expired. current time is")
 	})
 	await.Slowly(c.t, "nothing runs of it", func() bool { return len(c.processes("86424")) == 0 })
@@ -308,7 +309,7 @@ func TestExpiry(t *testing.T) {
 		_, err := protocol.GetNewApplication.Call(c.t.Context(), c.fresh().bearing(delegation), &pb.GetNewApplicationRequest{})
 		return ipc.IsClass(err, ipc.InvalidToken)
 	})
-	m.finish()
+	m.Finish()
 }
 
 // daemons that a container has left behind end with it, whatever they have done to get away.
@@ -318,16 +319,16 @@ func (c *cluster) daemons() {
 	id := records.ContainerIDFrom(box.GetId())
 	const mark = "86422"
 	script := "setsid sleep " + mark + " </dev/null >/dev/null 2>&1 & (nohup setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep " + mark + "; done' >/dev/null 2>&1 &) ; sleep 0.3; exit 9"
-	if f := call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), script)).GetFailedRequests(); len(f) > 0 {
+	if f := call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), script)).GetFailedRequests(); len(f) > 0 {
 		c.t.Fatal(f)
 	}
-	if st := m.completed(id)[id]; st.GetExitStatus() != 9 {
+	if st := m.Ended(id); st.GetExitStatus() != 9 {
 		c.t.Errorf("exit status: %v", st)
 	}
 	if onHeddle { // Hadoop's DefaultContainerExecutor leaves them
 		await.Slowly(c.t, "what it has left behind is gone", func() bool { return len(c.processes(mark)) == 0 })
 	}
-	m.finish()
+	m.Finish()
 }
 
 // processes are those of this lab whose command line has a mark.

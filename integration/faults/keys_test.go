@@ -41,7 +41,7 @@ func TestKeysRollUnderAnApplication(t *testing.T) {
 	get.SetRenewer("alice")
 	delegation := token.FromPB(call(c, protocol.GetDelegationToken, c.as("alice"), get).GetToken())
 	long := m.containers(1)[0]
-	if f := call(c, protocol.StartContainers, m.node(long), launch(tokenOf(long), "sleep 1000")).GetFailedRequests(); len(f) > 0 {
+	if f := call(c, protocol.StartContainers, m.Node(long), launch(tokenOf(long), "sleep 1000")).GetFailedRequests(); len(f) > 0 {
 		t.Fatal(f)
 	}
 	masterKeys, nodeKeys, containerKeys := map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
@@ -51,21 +51,21 @@ func TestKeysRollUnderAnApplication(t *testing.T) {
 		began := time.Now()
 		box := m.containers(1)[0]
 		id := records.ContainerIDFrom(box.GetId())
-		if f := call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "exit 3")).GetFailedRequests(); len(f) > 0 {
+		if f := call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "exit 3")).GetFailedRequests(); len(f) > 0 {
 			if time.Since(began) > good {
 				return // a machine as slow as that needs another token
 			}
 			t.Fatal(f)
 		}
-		if st := m.completed(id)[id]; st.GetExitStatus() != 3 {
+		if st := m.Ended(id); st.GetExitStatus() != 3 {
 			t.Fatalf("%v ended with %v", id, st)
 		}
-		if st := call(c, protocol.GetContainerStatuses, m.node(long), ask).GetStatus(); len(st) != 1 || st[0].GetState() != pb.ContainerState_C_RUNNING {
+		if st := call(c, protocol.GetContainerStatuses, m.Node(long), ask).GetStatus(); len(st) != 1 || st[0].GetState() != pb.ContainerState_C_RUNNING {
 			t.Fatalf("the long container: %v", st)
 		}
 		call(c, protocol.GetNewApplication, c.fresh().bearing(delegation), &pb.GetNewApplicationRequest{})
-		amrm, _ := token.ParseAMRM(m.token.Identifier)
-		nm, _ := token.ParseNM(m.nodes[records.NodeIDFrom(box.GetNodeId())].Identifier)
+		amrm, _ := token.ParseAMRM(m.Token.Identifier)
+		nm, _ := token.ParseNM(m.Nodes[records.NodeIDFrom(box.GetNodeId())].Identifier)
 		start, _ := token.ParseContainer(tokenOf(box).Identifier)
 		masterKeys[amrm.KeyID], nodeKeys[nm.KeyID], containerKeys[start.GetMasterKeyId()] = true, true, true
 	}
@@ -77,7 +77,7 @@ func TestKeysRollUnderAnApplication(t *testing.T) {
 
 	c.Daemon("resourcemanager" + c.leader()[2:]).Kill()
 	await.Slowly(c.t, "the application is served by the next leader", func() bool {
-		_, err := m.tryAllocate(&pb.AllocateRequest{})
+		_, err := m.Allocate(&pb.AllocateRequest{})
 		return err == nil
 	})
 	before := len(containerKeys)
@@ -90,7 +90,7 @@ func TestKeysRollUnderAnApplication(t *testing.T) {
 	if r.GetCurrentApplicationAttemptId().GetAttemptId() != 1 || r.GetYarnApplicationState() != pb.YarnApplicationState_RUNNING {
 		t.Errorf("after all of that: %v", r)
 	}
-	m.finish()
+	m.Finish()
 }
 
 // leader is the id of the ResourceManager that leads.

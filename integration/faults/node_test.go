@@ -23,7 +23,7 @@ func TestNodeWithContainersOfAnUnknownApplication(t *testing.T) {
 	box := m.containers(1)[0]
 	id := records.ContainerIDFrom(box.GetId())
 	const mark = "86423"
-	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "sleep "+mark))
+	call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "sleep "+mark))
 	await.Slowly(c.t, "the container runs", func() bool { return len(c.processes(mark)) > 0 })
 
 	node, rm := c.Daemon("nodemanager1"), c.Daemon("resourcemanager")
@@ -62,11 +62,11 @@ func TestNodeWithContainersOfAnUnknownApplication(t *testing.T) {
 	again := c.fresh().unmanaged("alice", nil)
 	box = again.containers(1)[0]
 	id = records.ContainerIDFrom(box.GetId())
-	call(c, protocol.StartContainers, again.node(box), launch(tokenOf(box), "exit 4"))
-	if st := again.completed(id)[id]; st.GetExitStatus() != 4 {
+	call(c, protocol.StartContainers, again.Node(box), launch(tokenOf(box), "exit 4"))
+	if st := again.Ended(id); st.GetExitStatus() != 4 {
 		t.Errorf("a container of the new cluster: %v", st)
 	}
-	again.finish()
+	again.Finish()
 }
 
 // A container fills the disk of its node: it sees that, the node says that it's unwell, and is well again when the files are gone.
@@ -103,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 	box := m.containers(1)[0]
 	id := records.ContainerIDFrom(box.GetId())
 	said := filepath.Join(c.Dir(), "said")
-	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "dd if=/dev/zero of=big bs=1M count=100 2>"+said+"; sleep 1000"))
+	call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "dd if=/dev/zero of=big bs=1M count=100 2>"+said+"; sleep 1000"))
 	await.Slowly(c.t, "the node says that its disk is full", func() bool {
 		n := report()
 		return n.GetNodeState() == pb.NodeState_NS_UNHEALTHY && strings.Contains(n.GetHealthReport(), local)
@@ -111,15 +111,15 @@ func TestFullDisk(t *testing.T) {
 	if b, _ := os.ReadFile(said); !strings.Contains(string(b), "No space left on device") {
 		t.Errorf("the container has seen %s", b)
 	}
-	if st := m.completed(id)[id]; st.GetExitStatus() == 0 {
+	if st := m.Ended(id); st.GetExitStatus() == 0 {
 		t.Errorf("the container: %v", st)
 	}
 	await.Slowly(c.t, "the node is well again", func() bool { return report().GetNodeState() == pb.NodeState_NS_RUNNING })
 	box = m.containers(1)[0]
 	id = records.ContainerIDFrom(box.GetId())
-	call(c, protocol.StartContainers, m.node(box), launch(tokenOf(box), "exit 6"))
-	if st := m.completed(id)[id]; st.GetExitStatus() != 6 {
+	call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(box), "exit 6"))
+	if st := m.Ended(id); st.GetExitStatus() != 6 {
 		t.Errorf("a container, afterwards: %v", st)
 	}
-	m.finish()
+	m.Finish()
 }

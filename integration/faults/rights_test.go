@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/internal/webanswer"
 	"heddle/yarn/ipc"
@@ -62,14 +63,14 @@ func (c *cluster) applicationRights() {
 	m := c.unmanaged("alice", rights)
 	box := m.containers(1)[0]
 	start := launch(tokenOf(box), "echo secret ><LOG_DIR>/stdout; sleep 1000")
-	start.GetStartContainerRequest()[0].GetContainerLaunchContext().SetApplication_ACLs(m.register.GetApplication_ACLs()) // as ApplicationMasters do
-	if f := call(c, protocol.StartContainers, m.node(box), start).GetFailedRequests(); len(f) > 0 {
+	start.GetStartContainerRequest()[0].GetContainerLaunchContext().SetApplication_ACLs(m.Registration.GetApplication_ACLs()) // as ApplicationMasters do
+	if f := call(c, protocol.StartContainers, m.Node(box), start).GetFailedRequests(); len(f) > 0 {
 		c.t.Fatal(f)
 	}
 	attempts := &pb.GetApplicationAttemptsRequest{}
 	attempts.SetApplicationId(m.id.PB())
 	containers := &pb.GetContainersRequest{}
-	containers.SetApplicationAttemptId(m.attempt.PB())
+	containers.SetApplicationAttemptId(m.Attempt.PB())
 	kill := &pb.KillApplicationRequest{}
 	kill.SetApplicationId(m.id.PB())
 	priority := &pb.UpdateApplicationPriorityRequest{}
@@ -79,7 +80,7 @@ func (c *cluster) applicationRights() {
 	signal.SetContainerId(box.GetId())
 	signal.SetCommand(pb.SignalContainerCommand_FORCEFUL_SHUTDOWN)
 	fail := &pb.FailApplicationAttemptRequest{}
-	fail.SetApplicationAttemptId(m.attempt.PB())
+	fail.SetApplicationAttemptId(m.Attempt.PB())
 
 	for user, sees := range map[string]bool{"alice": true, "bob": true, "daemon": true, "boss": true, "carol": false, "mallory": false, "dave": false} {
 		if got := c.report(user, m.id).GetHost() == "localhost"; got != sees {
@@ -127,7 +128,7 @@ func (c *cluster) queueRights() {
 	ctx := c.submission("mallory")
 	ctx.SetQueue("closed")
 	id := records.ApplicationIDFrom(ctx.GetApplicationId())
-	refused(c, "a queue without rights", protocol.SubmitApplication, c.as("mallory"), submitRequest(ctx), ipc.YarnException,
+	refused(c, "a queue without rights", protocol.SubmitApplication, c.as("mallory"), peer.Submission(ctx), ipc.YarnException,
 		fmt.Sprintf("User mallory does not have permission to submit %v to queue closed", id))
 	body := fmt.Sprintf(`{"application-id":%q,"application-name":"x","queue":"closed","unmanaged-AM":true,"am-container-spec":{},"resource":{"memory":128,"vCores":1}}`, id)
 	if status, text := c.rest(http.MethodPost, "/ws/v1/cluster/apps?user.name=mallory", body); status != http.StatusBadRequest || !strings.Contains(text, "does not have permission to submit") {
@@ -169,7 +170,7 @@ func (c *cluster) proxyRights() {
 	}
 	// what is submitted for somebody is his, and he may kill it
 	ctx := c.submission("alice")
-	call(c, protocol.SubmitApplication, as("oozie", "alice"), submitRequest(ctx))
+	call(c, protocol.SubmitApplication, as("oozie", "alice"), peer.Submission(ctx))
 	id := records.ApplicationIDFrom(ctx.GetApplicationId())
 	if user := c.report("alice", id).GetUser(); user != "alice" {
 		c.t.Errorf("submitted as %q", user)

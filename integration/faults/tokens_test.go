@@ -53,14 +53,14 @@ func (c *cluster) masterTokens() {
 		refused(c, what, protocol.Allocate, to, &pb.AllocateRequest{}, class, text)
 	}
 	with := func(change func(*token.AMRM)) token.Token {
-		id, err := token.ParseAMRM(m.token.Identifier)
+		id, err := token.ParseAMRM(m.Token.Identifier)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		change(&id)
-		return token.Token{Kind: m.token.Kind, Service: m.token.Service, Identifier: id.Encode(), Password: m.token.Password}
+		return token.Token{Kind: m.Token.Kind, Service: m.Token.Service, Identifier: id.Encode(), Password: m.Token.Password}
 	}
-	bad := tampered(m.token)
+	bad := tampered(m.Token)
 	try("another password", ipc.Identity{Token: &bad}, sasl, mismatched)
 	other := with(func(id *token.AMRM) { id.Attempt.Attempt++ })
 	try("an attempt that doesn't exist", ipc.Identity{Token: &other}, ipc.InvalidToken, "not found in AMRMTokenSecretManager.")
@@ -74,24 +74,24 @@ func (c *cluster) masterTokens() {
 
 	second := c.unmanaged("mallory", nil)
 	mixed := with(func(*token.AMRM) {})
-	mixed.Password = second.token.Password
+	mixed.Password = second.Token.Password
 	try("the password of another application", ipc.Identity{Token: &mixed}, sasl, mismatched)
 	second.kill("mallory", second.id)
-	try("an application that was killed", ipc.Identity{Token: &second.token}, ipc.InvalidToken,
-		second.attempt.String()+" not found in AMRMTokenSecretManager.")
+	try("an application that was killed", ipc.Identity{Token: &second.Token}, ipc.InvalidToken,
+		second.Attempt.String()+" not found in AMRMTokenSecretManager.")
 
 	m.containers(1) // all of that has done nothing to the real one
-	m.finish()
+	m.Finish()
 	c.ended("alice", m.id)
-	try("an application that has finished", ipc.Identity{Token: &m.token}, ipc.InvalidToken,
-		m.attempt.String()+" not found in AMRMTokenSecretManager.")
+	try("an application that has finished", ipc.Identity{Token: &m.Token}, ipc.InvalidToken,
+		m.Attempt.String()+" not found in AMRMTokenSecretManager.")
 }
 
 func (c *cluster) nodeTokens() {
 	m, other := c.unmanaged("alice", nil), c.unmanaged("bob", nil)
 	box, theirs := m.containers(1)[0], other.containers(1)[0]
 	node := records.NodeIDFrom(box.GetNodeId())
-	good := m.nodes[node]
+	good := m.Nodes[node]
 	with := func(change func(*token.NM)) token.Token {
 		id, err := token.ParseNM(good.Identifier)
 		if err != nil {
@@ -101,33 +101,33 @@ func (c *cluster) nodeTokens() {
 		return token.Token{Kind: good.Kind, Service: good.Service, Identifier: id.Encode(), Password: good.Password}
 	}
 	req := launch(tokenOf(box), "sleep 100")
-	refused(c, "another password", protocol.StartContainers, m.nodeWith(box, tampered(good)), req, sasl, mismatched)
-	refused(c, "another user", protocol.StartContainers, m.nodeWith(box, with(func(id *token.NM) { id.Submitter = "root" })), req, sasl, mismatched)
-	refused(c, "another node", protocol.StartContainers, m.nodeWith(box, with(func(id *token.NM) { id.Node.Port++ })), req, ipc.InvalidToken,
-		"Given NMToken for application : "+m.attempt.String()+" is not valid for current node manager")
-	refused(c, "a key that there isn't", protocol.StartContainers, m.nodeWith(box, with(func(id *token.NM) { id.KeyID++ })), req, ipc.InvalidToken,
-		"Given NMToken for application : "+m.attempt.String()+" seems to have been generated illegally.")
+	refused(c, "another password", protocol.StartContainers, m.NodeWith(box, tampered(good)), req, sasl, mismatched)
+	refused(c, "another user", protocol.StartContainers, m.NodeWith(box, with(func(id *token.NM) { id.Submitter = "root" })), req, sasl, mismatched)
+	refused(c, "another node", protocol.StartContainers, m.NodeWith(box, with(func(id *token.NM) { id.Node.Port++ })), req, ipc.InvalidToken,
+		"Given NMToken for application : "+m.Attempt.String()+" is not valid for current node manager")
+	refused(c, "a key that there isn't", protocol.StartContainers, m.NodeWith(box, with(func(id *token.NM) { id.KeyID++ })), req, ipc.InvalidToken,
+		"Given NMToken for application : "+m.Attempt.String()+" seems to have been generated illegally.")
 	none := m.fresh().client.Endpoint(node.String(), protocol.ContainerManagement, ipc.Identity{User: "alice"})
 	refused(c, "no token", protocol.StartContainers, none, req, ipc.AccessControlException, "SIMPLE authentication is not enabled.  Available:[TOKEN]")
 
 	// A good token of another application opens nothing: it neither starts, asks, stops, nor signals.
-	resp := call(c, protocol.StartContainers, other.node(theirs), req)
+	resp := call(c, protocol.StartContainers, other.Node(theirs), req)
 	if f := resp.GetFailedRequests(); len(f) != 1 || f[0].GetException().GetClassName() != ipc.YarnException ||
 		!bytes.Contains([]byte(f[0].GetException().GetMessage()), []byte("Unauthorized request to start container.")) {
 		c.t.Errorf("another application's container: %v", resp)
 	}
-	call(c, protocol.StartContainers, m.node(box), req)
+	call(c, protocol.StartContainers, m.Node(box), req)
 	stop := &pb.StopContainersRequest{}
 	stop.SetContainerId([]*pb.ContainerId{box.GetId()})
-	if f := call(c, protocol.StopContainers, other.node(theirs), stop).GetFailedRequests(); len(f) != 1 {
+	if f := call(c, protocol.StopContainers, other.Node(theirs), stop).GetFailedRequests(); len(f) != 1 {
 		c.t.Error("another application has stopped a container")
 	}
 	ask := &pb.GetContainerStatusesRequest{}
 	ask.SetContainerId([]*pb.ContainerId{box.GetId()})
-	if f := call(c, protocol.GetContainerStatuses, other.node(theirs), ask).GetFailedRequests(); len(f) != 1 {
+	if f := call(c, protocol.GetContainerStatuses, other.Node(theirs), ask).GetFailedRequests(); len(f) != 1 {
 		c.t.Error("another application has asked for a container's status")
 	}
-	if st := call(c, protocol.GetContainerStatuses, m.node(box), ask).GetStatus(); len(st) != 1 || st[0].GetState() != pb.ContainerState_C_RUNNING {
+	if st := call(c, protocol.GetContainerStatuses, m.Node(box), ask).GetStatus(); len(st) != 1 || st[0].GetState() != pb.ContainerState_C_RUNNING {
 		c.t.Errorf("after all of that: %v", st)
 	}
 	m.kill("alice", m.id)
@@ -159,27 +159,27 @@ func (c *cluster) containerTokens() {
 		"another container":   with(func(id *pb.ContainerTokenIdentifier) { id.GetContainerId().SetId(999) }),
 		"somebody's password": {Kind: good.Kind, Service: good.Service, Identifier: good.Identifier, Password: tokenOf(theirs).Password},
 	} {
-		refused(c, what, protocol.StartContainers, m.node(box), launch(tok, "true"), ipc.InvalidToken, invalid)
+		refused(c, what, protocol.StartContainers, m.Node(box), launch(tok, "true"), ipc.InvalidToken, invalid)
 	}
-	refused(c, "a key that there isn't", protocol.StartContainers, m.node(box),
+	refused(c, "a key that there isn't", protocol.StartContainers, m.Node(box),
 		launch(with(func(id *pb.ContainerTokenIdentifier) { id.SetMasterKeyId(id.GetMasterKeyId() + 1) }), "true"), ipc.InvalidToken,
 		"seems to have an illegally generated token.")
 	if onHeddle { // Hadoop answers with a NullPointerException
 		garbage := token.Token{Kind: good.Kind, Service: good.Service, Identifier: []byte("\xff\xff\xff"), Password: good.Password}
-		refused(c, "garbage", protocol.StartContainers, m.node(box), launch(garbage, "true"), ipc.InvalidToken, invalid)
-		refused(c, "nothing", protocol.StartContainers, m.node(box), launch(token.Token{Kind: good.Kind}, "true"), ipc.InvalidToken, invalid)
+		refused(c, "garbage", protocol.StartContainers, m.Node(box), launch(garbage, "true"), ipc.InvalidToken, invalid)
+		refused(c, "nothing", protocol.StartContainers, m.Node(box), launch(token.Token{Kind: good.Kind}, "true"), ipc.InvalidToken, invalid)
 	}
-	if resp := call(c, protocol.StartContainers, m.node(box), launch(tokenOf(theirs), "true")); len(resp.GetFailedRequests()) != 1 {
+	if resp := call(c, protocol.StartContainers, m.Node(box), launch(tokenOf(theirs), "true")); len(resp.GetFailedRequests()) != 1 {
 		c.t.Errorf("with a container token of another application: %v", resp)
 	}
 	id := records.ContainerIDFrom(box.GetId())
-	if resp := call(c, protocol.StartContainers, m.node(box), launch(good, "exit 7")); len(resp.GetSucceededRequests()) != 1 {
+	if resp := call(c, protocol.StartContainers, m.Node(box), launch(good, "exit 7")); len(resp.GetSucceededRequests()) != 1 {
 		c.t.Fatalf("with the good token: %v", resp)
 	}
-	if st := m.completed(id)[id]; st.GetExitStatus() != 7 {
+	if st := m.Ended(id); st.GetExitStatus() != 7 {
 		c.t.Errorf("ended with %v", st)
 	}
-	resp := call(c, protocol.StartContainers, m.node(box), launch(good, "true"))
+	resp := call(c, protocol.StartContainers, m.Node(box), launch(good, "true"))
 	if f := resp.GetFailedRequests(); len(f) != 1 || !bytes.Contains([]byte(f[0].GetException().GetMessage()), []byte("Attempt to relaunch the same container")) {
 		c.t.Errorf("with a token that was used: %v", resp)
 	}
@@ -236,7 +236,7 @@ func (c *cluster) delegationTokens() {
 		}
 		m := c.unmanaged("alice", func(ctx *pb.ApplicationSubmissionContext) { ctx.GetAmContainerSpec().SetTokens(raw) })
 		call(c, protocol.GetNewApplication, c.fresh().bearing(tok), ask)
-		m.finish()
+		m.Finish()
 		c.ended("alice", m.id)
 		refused(c, "that of an application that has ended", protocol.GetNewApplication, c.fresh().bearing(tok), ask, ipc.InvalidToken, "can't be found in cache")
 	}
@@ -248,7 +248,7 @@ func (c *cluster) clientTokens() {
 		c.t.Skip("Hadoop hands these tokens out on secure clusters only")
 	}
 	m, other := c.unmanaged("alice", nil), c.unmanaged("bob", nil)
-	server, err := ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: client.NewClientSecrets(m.attempt, m.register.GetClientToAmTokenMasterKey())})
+	server, err := ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: client.NewClientSecrets(m.Attempt, m.Registration.GetClientToAmTokenMasterKey())})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -274,11 +274,11 @@ func (c *cluster) clientTokens() {
 	}
 	refused(c, "another password", protocol.GetNewApplication, to(tampered(good)), ask, sasl, mismatched)
 	posing := good
-	posing.Identifier = token.ClientToAM{Attempt: m.attempt, Client: "alice"}.Encode()
+	posing.Identifier = token.ClientToAM{Attempt: m.Attempt, Client: "alice"}.Encode()
 	refused(c, "another user", protocol.GetNewApplication, to(posing), ask, sasl, mismatched)
 	theirs := token.FromPB(c.report("carol", other.id).GetClientToAmToken())
 	refused(c, "another application", protocol.GetNewApplication, to(theirs), ask, ipc.InvalidToken, "Illegal client-token!")
-	if bytes.Equal(other.register.GetClientToAmTokenMasterKey(), m.register.GetClientToAmTokenMasterKey()) {
+	if bytes.Equal(other.Registration.GetClientToAmTokenMasterKey(), m.Registration.GetClientToAmTokenMasterKey()) {
 		c.t.Error("two applications have the same key")
 	}
 	m.kill("alice", m.id)
