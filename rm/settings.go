@@ -20,6 +20,7 @@ import (
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/nodelabels"
 	"heddle/rm/leader/placement"
+	"heddle/rm/leader/request"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
@@ -81,7 +82,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
 		Bounds:        bounds(c),
 
-		Labels: labelSettings(c),
+		Labels:        nodelabels.Settings{Enabled: c.Bool("yarn.node-labels.enabled"), By: c.Text("yarn.node-labels.configuration-type")},
+		RequestLabels: requestLabels(c),
 		Constraints: constraints.Settings{
 			Handler: c.Text(rm + "placement-constraints.handler"), Tries: c.Int(rm + "placement-constraints.retry-attempts"), Types: types,
 		},
@@ -109,12 +111,14 @@ func lendingSettings(c *conf.Config) lending.Settings {
 	return s
 }
 
-// labelSettings say what becomes of labels of nodes. EMR writes the key of ApplicationMasters without its second word.
-func labelSettings(c *conf.Config) nodelabels.Settings {
+// requestLabels say which labels requests get. EMR writes the key of ApplicationMasters without its second word.
+func requestLabels(c *conf.Config) request.LabelSettings {
 	const masters = "node-labels.am.default-node-label-expression"
-	s := nodelabels.Settings{
-		Enabled: c.Bool("yarn.node-labels.enabled"), By: c.Text("yarn.node-labels.configuration-type"), ForMasters: c.Text("yarn.resourcemanager." + masters),
-		LendToMasters: c.Bool("yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"),
+	s := request.LabelSettings{
+		ForMasters: c.Text("yarn.resourcemanager." + masters), LendToMasters: c.Bool("yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"),
+	}
+	if c.Bool("yarn.node-labels.enabled") {
+		s.Enforced = c.Strings("yarn.node-labels.exclusive-enforced-partitions")
 	}
 	if s.ForMasters == "" {
 		s.ForMasters = c.Text("yarn." + masters)

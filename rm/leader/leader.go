@@ -215,7 +215,7 @@ func (c *core) checker() *request.Checker {
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, Increment: s.Increment,
 		Now: c.Now, LargerNodes: c.began.Add(s.SchedulingWait), Arrived: &c.arrived,
 		MaxRequests: s.MaxRequests, MaxPlaces: s.MaxPlaces,
-		LabelSettings: request.LabelSettings{ForMasters: s.Labels.ForMasters, LendToMasters: s.Labels.LendToMasters},
+		LabelSettings: s.RequestLabels,
 	}}
 	if s.Labels.Enabled {
 		requests.Labels = c.labels

@@ -237,9 +237,6 @@ func (p *parser) policy(q *Queue) {
 		p.fail(name, v, err.Error())
 	}
 	q.OrderSettings = leafpolicy.Read(q.OrderingPolicy, p.conf, func(key string) (name, value string) { return p.own(q.Path, key, "") }, p.fail)
-	if q.OrderingPolicy == "fifo-with-partitions" {
-		p.warn(name, v, "there are no node labels, and so this is fifo")
-	}
 	q.SizeBasedWeight = p.truth(q.Path+".ordering-policy.fair.enable-size-based-weight", false)
 }
 

@@ -37,10 +37,6 @@ const (
 type Settings struct {
 	Enabled bool
 	By      string // Centralized, Distributed or Delegated
-	// ForMasters is the label of ApplicationMasters whose submissions name none, instead of their queues'.
-	ForMasters string
-	// LendToMasters has ApplicationMasters without a label get idle nodes of labels that aren't exclusive, too.
-	LendToMasters bool
 }
 
 // Scheduler is what this package tells the driver (eventlog.Driver).

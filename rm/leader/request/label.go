@@ -1,6 +1,7 @@
 package request
 
 import (
+	"slices"
 	"strings"
 
 	"heddle/rm/leader/refusal"
@@ -15,12 +16,23 @@ type Labels interface {
 	Known(name string) bool
 }
 
-// LabelSettings say which label ApplicationMasters get if none is named.
+// LabelSettings say which labels requests get.
 type LabelSettings struct {
 	// ForMasters is their label where the submission names none, instead of their queue's; empty: the queue's.
 	ForMasters string
 	// LendToMasters has those without a label get idle nodes of labels that aren't exclusive, as others do.
 	LendToMasters bool
+	// Enforced are labels that an application has for all that it asks for, or for nothing: its submission says which (Hadoop: SchedulerUtils.enforcePartitionExclusivity).
+	Enforced []string
+}
+
+// enforce returns what a row for any node says, or what its application says instead, if either names one of the labels that are enforced.
+func enforce(enforced []string, own, application *string) *string {
+	named := func(said *string) bool { return said != nil && slices.Contains(enforced, *said) }
+	if named(own) || named(application) {
+		return application
+	}
+	return own
 }
 
 // A label expression that isn't said is nil. One that is empty stands for nodes without a label.
@@ -80,7 +92,9 @@ func (c *Checker) masterLabel(ctx *pb.ApplicationSubmissionContext, row *pb.Reso
 	if row.GetResourceName() != scheduler.Any {
 		return c.labelOf(path, row.GetResourceName(), own, nil)
 	}
-	for _, said := range []*string{own, expressionOf(ctx), &c.LabelSettings.ForMasters} {
+	application := expressionOf(ctx)
+	own = enforce(c.LabelSettings.Enforced, own, application)
+	for _, said := range []*string{own, application, &c.LabelSettings.ForMasters} {
 		if said != nil && strings.TrimSpace(*said) != "" {
 			return c.labelOf(path, scheduler.Any, said, nil)
 		}

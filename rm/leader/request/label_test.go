@@ -148,3 +148,44 @@ func FuzzLabelExpressions(f *testing.F) {
 		}
 	})
 }
+
+// An application has an enforced label for all that it asks for, or for nothing, whatever its requests say. Scheduling requests keep theirs, as in YARN.
+func TestEnforcedLabels(t *testing.T) {
+	ch := labelled(t)
+	ch.LabelSettings.Enforced = []string{"x"}
+	for _, test := range []struct {
+		queue       string
+		app, own    *string
+		label, ofAM string
+	}{
+		{queue: "root.a", app: said("x"), own: said("y"), label: "x", ofAM: "x"},
+		{queue: "root.a", app: said("x"), own: said(""), label: "x", ofAM: "x"},
+		{queue: "root.a", app: said("x"), label: "x", ofAM: "x"},
+		{queue: "root.a", app: said("y"), own: said("x"), label: "y", ofAM: "y"},
+		{queue: "root.a", app: said(""), own: said("x"), label: "", ofAM: "x"}, // the queue's
+		{queue: "root.all", own: said("x"), label: "", ofAM: ""},
+		{queue: "root.all", app: said("x"), own: said("x"), label: "x", ofAM: "x"},
+		{queue: "root.all", app: said("y"), label: "y", ofAM: "y"},
+		{queue: "root.all", own: said("y"), label: "y", ofAM: "y"},
+	} {
+		ctx := &pb.ApplicationSubmissionContext{}
+		if test.app != nil {
+			ctx.SetNodeLabelExpression(*test.app)
+		}
+		any, host := row("*", 1, 256), row("n1", 1, 256)
+		if test.own != nil {
+			any.SetNodeLabelExpression(*test.own)
+		}
+		rows := []*pb.ResourceRequest{host, any}
+		if asks, err := ch.Asks(ctx, test.queue, rows); err != nil || asks[0].Label != "" || asks[1].Label != test.label {
+			t.Errorf("%+v: %+v, %v", test, asks, err)
+		}
+		if asks, err := ch.All(ctx, test.queue, nil, rows, false); test.own != nil && (err != nil || asks[1].Label != *test.own) {
+			t.Errorf("%+v as a scheduling request: %+v, %v", test, asks, err)
+		}
+		ctx.SetAmContainerResourceRequest([]*pb.ResourceRequest{any})
+		if asks, err := ch.ForMaster(ctx, test.queue); err != nil || MasterLabel(asks) != test.ofAM {
+			t.Errorf("the ApplicationMaster of %+v: %+v, %v", test, asks, err)
+		}
+	}
+}

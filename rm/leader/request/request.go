@@ -167,7 +167,7 @@ func (c *Checker) Asks(ctx *pb.ApplicationSubmissionContext, path string, rows [
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	return c.asks(ctx, path, rows, c.maximumIn(path))
+	return c.asks(ctx, path, rows, c.maximumIn(path), c.LabelSettings.Enforced)
 }
 
 // All turns resource requests and scheduling requests, of which rows are made, into asks. As in YARN no scheduling request is refused for its size: if capped, those
@@ -182,7 +182,7 @@ func (c *Checker) All(ctx *pb.ApplicationSubmissionContext, path string, asks, s
 	for i := range most {
 		most[i] = records.MaxAmount
 	}
-	rest, err := c.asks(ctx, path, scheduling, most)
+	rest, err := c.asks(ctx, path, scheduling, most, nil) // YARN enforces no labels on them
 	if capped {
 		largest := c.maximumIn(path)
 		for i := range rest {
@@ -192,10 +192,17 @@ func (c *Checker) All(ctx *pb.ApplicationSubmissionContext, path string, asks, s
 	return slices.Concat(first, rest), err
 }
 
-func (c *Checker) asks(ctx *pb.ApplicationSubmissionContext, path string, rows []*pb.ResourceRequest, maximum records.Resource) ([]scheduler.Ask, error) {
+func (c *Checker) asks(
+	ctx *pb.ApplicationSubmissionContext, path string, rows []*pb.ResourceRequest, maximum records.Resource, enforced []string,
+) ([]scheduler.Ask, error) {
+	application := expressionOf(ctx)
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
-		label, err := c.labelOf(path, row.GetResourceName(), saidOf(row.HasNodeLabelExpression(), row.GetNodeLabelExpression()), expressionOf(ctx))
+		own := saidOf(row.HasNodeLabelExpression(), row.GetNodeLabelExpression())
+		if row.GetResourceName() == scheduler.Any {
+			own = enforce(enforced, own, application)
+		}
+		label, err := c.labelOf(path, row.GetResourceName(), own, application)
 		if err != nil {
 			return nil, err
 		}

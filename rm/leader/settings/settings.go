@@ -13,6 +13,7 @@ import (
 	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/leader/request"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -78,9 +79,10 @@ type Settings struct {
 	// Bounds are how much requests may leave behind in the ledger.
 	Bounds limit.Bounds
 
-	Labels      nodelabels.Settings
-	Constraints constraints.Settings
-	Chances     opportunistic.Settings // of applications that ask for opportunistic containers
+	Labels        nodelabels.Settings
+	RequestLabels request.LabelSettings
+	Constraints   constraints.Settings
+	Chances       opportunistic.Settings // of applications that ask for opportunistic containers
 
 	// History keeps what was used over time.
 	History bool
