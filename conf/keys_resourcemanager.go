@@ -65,7 +65,7 @@ func resourceManagerKeys() []Key {
 		millis("yarn.am.liveness-monitor.expiry-interval-ms", "900000", "silence after which an ApplicationMaster counts as dead").min(1),
 		millis("yarn.nm.liveness-monitor.expiry-interval-ms", "600000", "silence after which a NodeManager counts as lost").min(1),
 		millis(rm+"rm.container-allocation.expiry-interval-ms", "600000", "time within which an ApplicationMaster must start a granted container").min(1),
-		text(rm+"node-labels.am.default-node-label-expression", "", "label of nodes for ApplicationMasters whose submissions name none, instead of their queues' default"),
+		text(rm+"node-labels.am.default-node-label-expression", "", "label of nodes for ApplicationMasters whose own requests name none, instead of their applications' and their queues'"),
 		boolean(rm+"node-labels.am.allow-non-exclusive-allocation", "false", "let ApplicationMasters without a label run on idle nodes of labels that aren't exclusive"),
 		millis(rm+"nodemanagers.heartbeat-interval-ms", "1000", "time between a NodeManager's heartbeats").min(1),
 		integer(rm+"max-completed-applications", "1000", "number of ended applications that lists show").min(0),

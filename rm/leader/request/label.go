@@ -18,7 +18,7 @@ type Labels interface {
 
 // LabelSettings say which labels requests get.
 type LabelSettings struct {
-	// ForMasters is their label where the submission names none, instead of their queue's; empty: the queue's.
+	// ForMasters is the label of ApplicationMasters whose own requests name none, instead of their application's and their queue's; empty: none.
 	ForMasters string
 	// LendToMasters has those without a label get idle nodes of labels that aren't exclusive, as others do.
 	LendToMasters bool
@@ -86,20 +86,20 @@ func (c *Checker) labelOf(path, place string, own, application *string) (string,
 	return name, nil
 }
 
-// masterLabel returns the label of the ApplicationMaster of a submission to a queue. One that is empty counts as not said.
+// masterLabel returns the label of the ApplicationMaster of a submission to a queue. A row that names none counts as not said, but a submission that does is said.
 func (c *Checker) masterLabel(ctx *pb.ApplicationSubmissionContext, row *pb.ResourceRequest, path string) (string, error) {
 	own := saidOf(row.HasNodeLabelExpression(), row.GetNodeLabelExpression())
 	if row.GetResourceName() != scheduler.Any {
 		return c.labelOf(path, row.GetResourceName(), own, nil)
 	}
 	application := expressionOf(ctx)
-	own = enforce(c.LabelSettings.Enforced, own, application)
-	for _, said := range []*string{own, application, &c.LabelSettings.ForMasters} {
-		if said != nil && strings.TrimSpace(*said) != "" {
-			return c.labelOf(path, scheduler.Any, said, nil)
+	said := enforce(c.LabelSettings.Enforced, own, application)
+	if said == nil || strings.TrimSpace(*said) == "" {
+		if said = application; c.LabelSettings.ForMasters != "" {
+			said = &c.LabelSettings.ForMasters
 		}
 	}
-	return c.labelOf(path, scheduler.Any, nil, nil)
+	return c.labelOf(path, scheduler.Any, said, nil)
 }
 
 // mastersStay reports whether ApplicationMasters without a label get no nodes with one, whatever these lend.

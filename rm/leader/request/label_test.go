@@ -38,7 +38,7 @@ func labelled(t testing.TB) *Checker {
 
 func said(text string) *string { return &text }
 
-// The label of a request is its own, or else its application's, or else its queue's. An empty one is said, but by an ApplicationMaster's own request.
+// The label of a request is its own, or else its application's, or else its queue's. An empty one is said, but in an ApplicationMaster's own row.
 func TestWhichLabelARequestGets(t *testing.T) {
 	ch := labelled(t)
 	ch.LabelSettings.ForMasters = ""
@@ -52,12 +52,14 @@ func TestWhichLabelARequestGets(t *testing.T) {
 		{queue: "root.a", own: said(""), label: "", ofAM: "x"},
 		{queue: "root.a", own: said(" y "), label: "y", ofAM: "y"},
 		{queue: "root.a", app: said("y"), label: "y", ofAM: "y"},
-		{queue: "root.a", app: said(""), label: "", ofAM: "x"},
+		{queue: "root.a", app: said(""), label: "", ofAM: ""}, // as a stock 3.4.2 answers
 		{queue: "root.a", app: said("x"), own: said("y"), label: "y", ofAM: "y"},
 		{queue: "root.p.c", label: "y", ofAM: "y"},
 		{queue: "root.b", label: "", ofAM: ""},
 		{queue: "root.all", label: "", ofAM: "y", masters: "y"},
-		{queue: "root.all", app: said("x"), label: "x", ofAM: "x", masters: "y"},
+		{queue: "root.all", app: said("x"), label: "x", ofAM: "y", masters: "y"}, // as a stock 3.4.2 answers
+		{queue: "root.all", app: said("x"), own: said("x"), label: "x", ofAM: "x", masters: "y"},
+		{queue: "root.a", label: "x", ofAM: "y", masters: "y"},
 	} {
 		ch.LabelSettings.ForMasters = test.masters
 		ctx := &pb.ApplicationSubmissionContext{}
@@ -162,7 +164,7 @@ func TestEnforcedLabels(t *testing.T) {
 		{queue: "root.a", app: said("x"), own: said(""), label: "x", ofAM: "x"},
 		{queue: "root.a", app: said("x"), label: "x", ofAM: "x"},
 		{queue: "root.a", app: said("y"), own: said("x"), label: "y", ofAM: "y"},
-		{queue: "root.a", app: said(""), own: said("x"), label: "", ofAM: "x"}, // the queue's
+		{queue: "root.a", app: said(""), own: said("x"), label: "", ofAM: ""},
 		{queue: "root.all", own: said("x"), label: "", ofAM: ""},
 		{queue: "root.all", app: said("x"), own: said("x"), label: "x", ofAM: "x"},
 		{queue: "root.all", app: said("y"), label: "y", ofAM: "y"},
