@@ -115,7 +115,7 @@ func TestRefusedLabels(t *testing.T) {
 		w.newest()
 		w.node(1)
 		l := w.Labels()
-		if err := l.Add([]nodelabels.Label{label(" x "), {Name: "y"}}); err != nil {
+		if err := l.Add([]nodelabels.Label{label(" x "), {Name: "y"}, label("y")}); err != nil {
 			t.Error(err)
 		}
 		const odd = "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= "
@@ -135,7 +135,7 @@ func TestRefusedLabels(t *testing.T) {
 				t.Errorf("%v, not %s", err, want)
 			}
 		}
-		if l := w.state().Labels; len(l.Exclusive) != 2 || len(l.Nodes) != 0 {
+		if l := w.state().Labels; len(l.Exclusive) != 2 || l.Exclusive["y"] || len(l.Nodes) != 0 {
 			t.Errorf("a refused change left something: %+v", l)
 		}
 	})

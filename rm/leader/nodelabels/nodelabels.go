@@ -154,7 +154,7 @@ func (l *Labels) Add(labels []Label) error {
 			}
 			if is, known := l.work.Labels.Exclusive[x.Name]; known && is != x.Exclusive {
 				other = append(other, x.String())
-			} else if !known {
+			} else if same := func(n *ledgerpb.NodeLabel) bool { return n.Name == x.Name }; !known && !slices.ContainsFunc(c.Added, same) { // the first of a name counts
 				c.Added = append(c.Added, &ledgerpb.NodeLabel{Name: x.Name, Exclusive: x.Exclusive})
 			}
 		}
