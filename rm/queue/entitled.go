@@ -126,11 +126,11 @@ func (q *Queue) Shown(partition string, s Share) Share {
 	return s
 }
 
-// CountLabels raises limits on applications to what queues' amounts in partitions allow, whose sizes are given by label: the largest of a queue's shares counts.
+// CountLabels raises limits on applications to what queues' amounts, or vectors, in partitions allow, whose sizes are given by label: the largest of a queue's shares counts.
 func CountLabels(t *Tree, shares []Share, sizes map[string]records.Resource) {
 	for _, name := range t.labels {
 		in := t.partitions[name]
-		if !slices.ContainsFunc(in.queues, func(q *Queue) bool {
+		if !in.vector && !slices.ContainsFunc(in.queues, func(q *Queue) bool {
 			return q.Parent != nil && q.Unit == quantity.ByAmount && !q.Vector.Amounts().IsZero()
 		}) {
 			continue
