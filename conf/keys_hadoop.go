@@ -158,7 +158,6 @@ func yarnKeys() []Key {
 		class("yarn.node-labels.fs-store.impl.class", "org.apache.hadoop.yarn.nodelabels.FileSystemNodeLabelsStore", "how YARN's ResourceManager stores labels; Heddle replicates them").later(),
 		uri("yarn.node-attribute.fs-store.root-dir", "", "where YARN's ResourceManager has stored attributes of nodes; Heddle replicates them itself").later(),
 		enum("yarn.node-labels.configuration-type", "centralized", "who says which label a node has: administrators, or (distributed) the node", "centralized", "delegated-centralized", "distributed"),
-		list("yarn.node-labels.exclusive-enforced-partitions", "", "labels that applications have for all that they ask for, as their submissions say, or for nothing"),
 		text("yarn.node-labels.am.default-node-label-expression", "", "the same as yarn.resourcemanager.node-labels.am.default-node-label-expression, as Amazon's EMR writes it"),
 		hostport("yarn.web-proxy.address", "", "the proxy for the web pages of applications, where it is not the ResourceManager"),
 		list("yarn.application.classpath", "", "class path of Hadoop on the nodes"),

@@ -67,6 +67,7 @@ func resourceManagerKeys() []Key {
 		millis(rm+"rm.container-allocation.expiry-interval-ms", "600000", "time within which an ApplicationMaster must start a granted container").min(1),
 		text(rm+"node-labels.am.default-node-label-expression", "", "label of nodes for ApplicationMasters whose own requests name none, instead of their applications' and their queues'"),
 		boolean(rm+"node-labels.am.allow-non-exclusive-allocation", "false", "let ApplicationMasters without a label run on idle nodes of labels that aren't exclusive"),
+		list("yarn.node-labels.exclusive-enforced-partitions", "", "labels that applications have for all that they ask for, as their submissions say, or for nothing"),
 		millis(rm+"nodemanagers.heartbeat-interval-ms", "1000", "time between a NodeManager's heartbeats").min(1),
 		integer(rm+"max-completed-applications", "1000", "number of ended applications that lists show").min(0),
 		integer(rm+"state-store.max-completed-applications", "${yarn.resourcemanager.max-completed-applications}", "finished applications that are kept in the state").min(0).later(),
