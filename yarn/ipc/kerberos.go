@@ -59,7 +59,12 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 	if !m.HasToken() {
 		return fatalAuth(SaslException, "Client did not send a token")
 	}
+	end, err := c.beginProof()
+	if err != nil {
+		return err
+	}
 	answer, complete, err := c.gss.Evaluate(m.GetToken())
+	end()
 	if err != nil {
 		c.log = c.log.WithField("cause", err) // the client learns less
 		return saslFailure(err)
@@ -74,6 +79,18 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 	c.saslAnswer(pb.RpcSasl_SUCCESS, nil)
 	c.protect(protection)
 	return nil
+}
+
+// beginProof waits for the turn to check a message of the client. A server spends at most half of the processors on that: when thousands of nodes come
+// at once, as after a change of leaders, what members send each other and the calls of those who are in must not wait for all of them. end ends the turn.
+// It fails when the connection ends.
+func (c *serverConn) beginProof() (end func(), err error) {
+	select {
+	case c.srv.proofs <- struct{}{}:
+		return func() { <-c.srv.proofs }, nil
+	case <-c.id.ctx.Done():
+		return nil, c.id.ctx.Err()
+	}
 }
 
 // kerberosPeer returns the peer that a ticket has authenticated. A client that claims another name, even its own short one, acts for another.

@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/messages"
 	krbtypes "github.com/jcmturner/gokrb5/v8/types"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/kerberostest"
@@ -280,5 +284,51 @@ func TestKerberosRefusals(t *testing.T) {
 			s.Close()
 			t.Errorf("a server of %+v", cfg)
 		}
+	}
+}
+
+// While more clients come at once than there are processors, their tickets are checked by half of the processors, and a client who is in is served. Then all are let in.
+func TestTicketsOfManyAreCheckedByFewProcessors(t *testing.T) {
+	const many = 32
+	a, tickets := kerberosWorld(t, "alice")
+	calls := make(chan ipc.Call, many+2)
+	who := ipc.Identity{User: "alice@EXAMPLE.COM", Kerberos: tickets}
+	var slow atomic.Bool
+	var checked, most atomic.Int64
+	next := make(chan struct{})
+	a.Now = func() time.Time {
+		if slow.Load() {
+			n := checked.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			<-next
+			checked.Add(-1)
+		}
+		return time.Now()
+	}
+	_, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthKerberos, Kerberos: a}, whoAmI(calls))
+	in := newClient(t, ipc.ClientConfig{})
+	if err := statuses(t, in, addr, who); err != nil {
+		t.Fatal(err)
+	}
+	slow.Store(true)
+	var all errgroup.Group
+	for range many {
+		c := newClient(t, ipc.ClientConfig{})
+		all.Go(func() error { return statuses(t, c, addr, who) })
+	}
+	limit := int64(max(1, runtime.GOMAXPROCS(0)/2))
+	await.Until(t, "tickets are checked", func() bool { return checked.Load() >= limit })
+	if err := statuses(t, in, addr, who); err != nil {
+		t.Error(err)
+	}
+	for range many {
+		next <- struct{}{}
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
+	}
+	if most.Load() > limit {
+		t.Errorf("%d tickets were checked at once, with %d processors", most.Load(), runtime.GOMAXPROCS(0))
 	}
 }

@@ -179,6 +179,7 @@ type Server struct {
 	background sync.WaitGroup // workers and sweeper
 	work       chan *job
 	long       chan struct{} // holds an element for each long reply that is being built
+	proofs     chan struct{} // holds an element for each ticket that is being checked
 	quit       chan struct{} // closed by Close, and at the end of Shutdown
 	activity   activity
 
@@ -223,6 +224,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		work:      make(chan *job),
 		quit:      make(chan struct{}),
 		long:      make(chan struct{}, MaxLong),
+		proofs:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		listeners: map[net.Listener]struct{}{},
 		open:      map[*serverConn]struct{}{},
 		requests:  newMemory(cfg.MaxRequests, func(c *serverConn) *atomic.Int64 { return &c.requestBytes }),
