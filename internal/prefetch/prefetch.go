@@ -8,10 +8,13 @@ import "unsafe"
 const line = 64
 
 // Of fetches all of what p points to. Any address will do: one that isn't in memory is left out.
-func Of[T any](p *T) {
-	if size := unsafe.Sizeof(*p); size > 0 {
+func Of[T any](p *T) { First(p, unsafe.Sizeof(*p)) }
+
+// First fetches the first bytes of what p points to.
+func First[T any](p *T, bytes uintptr) {
+	if bytes > 0 {
 		from := uintptr(unsafe.Pointer(p)) % line
-		lines(unsafe.Pointer(p), (from+size+line-1)/line)
+		lines(unsafe.Pointer(p), (from+bytes+line-1)/line)
 	}
 }
 

@@ -4,3 +4,6 @@ package prefetch
 
 // Of does nothing: there is no instruction for it here that this package knows.
 func Of[T any](*T) {}
+
+// First does nothing.
+func First[T any](*T, uintptr) {}

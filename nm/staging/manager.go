@@ -182,6 +182,16 @@ func (m *Manager) Waiting() bool {
 	return false
 }
 
+// Unused reports whether no probe is left, no request waits, and no copy is kept: at most, copies are under way that go once they are made. With their ends a Manager is as new.
+func (m *Manager) Unused() bool {
+	for _, k := range m.jobs {
+		if k.refs > 0 {
+			return false
+		}
+	}
+	return !m.Waiting()
+}
+
 // Used returns the bytes of copies, those under way included.
 func (m *Manager) Used() int64 { return m.used }
 

@@ -580,3 +580,29 @@ func TestALimitOfCopies(t *testing.T) {
 		t.Errorf("%d copies without a limit", len(n.copies))
 	}
 }
+
+// Nothing is used when no probe is left and no request waits, though copies may be under way. With their ends all is as at first.
+func TestUnused(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 1, PerProbe: 2, Capacity: 10}, 1)
+	is := func(want bool, when string) {
+		t.Helper()
+		if n.Unused() != want {
+			t.Errorf("%s: %v", when, !want)
+		}
+	}
+	is(true, "at first")
+	n.Probed(1, tableOf(1, 1))
+	is(false, "a probe is there")
+	n.step()
+	n.Released(1)
+	is(false, "a request waits")
+	n.step()
+	if n.finish(true); len(n.copies) != 0 || n.Used() != 0 {
+		t.Errorf("%v under way, %d bytes", n.copies, n.Used())
+	}
+	is(true, "at the end")
+	n.Probed(2, tableOf(1))
+	n.step()
+	n.Released(2)
+	is(true, "a copy is under way that nobody reads")
+}

@@ -34,7 +34,7 @@ type sharing struct {
 
 // advance counts what the tasks have had until now.
 func (s *sharing) advance(now sim.Time) {
-	if n := len(s.tasks.events); n > 0 {
+	if n := s.tasks.len(); n > 0 {
 		s.served += float64(now-s.at) / float64(n)
 	}
 	s.at = now
@@ -43,7 +43,7 @@ func (s *sharing) advance(now sim.Time) {
 // share runs a task beside the others of a worker.
 func (c *cluster) share(n int32, r running, work sim.Time) {
 	s := &c.shares[n]
-	if s.advance(c.now); len(s.tasks.events) == 0 {
+	if s.advance(c.now); s.tasks.len() == 0 {
 		s.served = 0 // small numbers are exact
 		c.taken(1)
 	}
@@ -55,9 +55,9 @@ func (c *cluster) share(n int32, r running, work sim.Time) {
 func (c *cluster) schedule(n int32) {
 	w := &c.workers[n]
 	w.turn++
-	if s := &c.shares[n]; len(s.tasks.events) > 0 {
+	if s := &c.shares[n]; s.tasks.len() > 0 {
 		first := *s.tasks.first()
-		left := (float64(first.at) - s.served) * float64(len(s.tasks.events))
+		left := (float64(first.at) - s.served) * float64(s.tasks.len())
 		first.at, first.turn = c.now+sim.Time(math.Ceil(max(0, left))), w.turn
 		c.agenda.others.push(c.agenda.next(first))
 	}
@@ -68,7 +68,7 @@ func (c *cluster) shareEnds(n int32) {
 	s := &c.shares[n]
 	s.advance(c.now)
 	s.tasks.pop()
-	if len(s.tasks.events) == 0 {
+	if s.tasks.len() == 0 {
 		c.taken(-1)
 	}
 	c.schedule(n)

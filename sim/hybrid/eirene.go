@@ -35,9 +35,6 @@ func (c *cluster) setEirene() error {
 	if e.Staging.Concurrent < 1 || e.Staging.PerProbe < 0 || e.Copy < 0 || !(e.Faster >= 0 && e.Faster < 1) {
 		return fmt.Errorf("%d copies at a time of %v that save %g of a task: give one at least, and less than all", e.Staging.Concurrent, e.Copy, e.Faster)
 	}
-	if !e.NoStaging {
-		c.stages = make([]stage, c.Workers)
-	}
 	if !e.NoClones {
 		c.mode.sched.CloneBelow = e.CloneBelow
 		c.node.Late = true
@@ -88,69 +85,18 @@ func (c *cluster) probed(n, h int32) {
 	if !c.isStaged(j) {
 		return
 	}
-	w := &c.workers[n]
-	if w.stage == nil {
-		w.stage = &c.stages[n]
-		w.stage.Init(c.Eirene.Staging, c.rng)
-		w.stage.copies = w.stage.few[:0]
+	x := c.workers[n].staged(n)
+	if x == nil {
+		x = c.stages.take(n, c.Eirene.Staging, c.rng)
+		c.workers[n].stage = x
 	}
-	c.staged(w).Probed(staging.Job(h), j.table)
-	c.copy(n)
-}
-
-// stage is the inputs of a worker in a simulation.
-type stage struct {
-	staging.Manager
-	waits  bool // an event is on the agenda for the first copy: another one waits for its end
-	head   int
-	copies []copying // under way, of which the first ones have ended
-	few    [6]copying
-}
-
-// copying is a copy under way, and when it ends.
-type copying struct {
-	at        sim.Time
-	seq       uint64
-	job, task int32
-}
-
-// first returns the copy that ends first; nil: none is under way.
-func (x *stage) first() *copying {
-	if x.head == len(x.copies) {
-		return nil
-	}
-	return &x.copies[x.head]
-}
-
-func (x *stage) push(c copying) {
-	if len(x.copies) == cap(x.copies) && 2*x.head >= len(x.copies) {
-		x.copies, x.head = x.copies[:copy(x.copies, x.copies[x.head:])], 0
-	}
-	x.copies = append(x.copies, c)
-}
-
-// made ends the first copy.
-func (x *stage) made() {
-	c := &x.copies[x.head]
-	x.Copied(staging.Job(c.job), c.task, true)
-	if x.head++; x.head == len(x.copies) {
-		x.copies, x.head = x.copies[:0], 0
-	}
-}
-
-// staged returns what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
-// else happens at their worker, and an event for each would fetch the worker from memory in vain.
-func (c *cluster) staged(w *worker) *stage {
-	x := w.stage
-	for e := x.first(); e != nil && (e.at < c.event.at || e.at == c.event.at && e.seq < c.event.seq); e = x.first() {
-		x.made()
-	}
-	return x
+	x.use++
+	x.enter(&c.event).Probed(staging.Job(h), j.table)
+	c.copy(x)
 }
 
 // copy begins the copies that a worker can make now.
-func (c *cluster) copy(n int32) {
-	x := c.workers[n].stage
+func (c *cluster) copy(x *stage) {
 	for {
 		a, ok := x.Next()
 		if !ok {
@@ -166,17 +112,17 @@ func (c *cluster) copy(n int32) {
 	if x.Waiting() && !x.waits {
 		x.waits = true
 		e := x.first()
-		c.agenda.others.push(event{at: e.at, seq: e.seq, kind: copied, worker: n})
+		c.agenda.others.push(event{at: e.at, seq: e.seq, kind: copied, worker: x.of})
 	}
 }
 
 // copied ends a copy for which another one waits.
 func (c *cluster) copied(e *event) {
-	w := &c.workers[e.worker]
-	x := c.staged(w)
+	x := c.workers[e.worker].stage.enter(&c.event)
 	x.waits = false
 	x.made()
-	c.copy(e.worker)
+	c.copy(x)
+	c.stages.rest(x, &c.event)
 }
 
 // asking returns what a worker says when it asks for a task.
@@ -186,8 +132,8 @@ func (c *cluster) asking(n int32, h probe.Handle) sched.Asking {
 		return a
 	}
 	w := &c.workers[n]
-	if w.stage != nil {
-		c.inMemory = c.staged(w).Staged(staging.Job(h), c.inMemory[:0])
+	if x := c.workers[n].staged(n); x != nil {
+		c.inMemory = x.enter(&c.event).Staged(staging.Job(h), c.inMemory[:0])
 		a.Staged = c.inMemory
 	}
 	if wait, _ := c.sched.Left(c.jobs[h].id); wait == 0 && !c.Eirene.NoClones { // else it gets no clone anyway
@@ -206,30 +152,31 @@ func (c *cluster) duration(n int32, r running) sim.Time {
 		c.metrics.eirene.Clones++
 		d = j.durations[c.rng.IntN(len(j.durations))]
 	}
-	if c.isStaged(j) && c.workers[n].stage != nil {
-		if c.staged(&c.workers[n]).Took(staging.Job(r.job), r.task, j.table) {
+	if x := c.workers[n].staged(n); x != nil && c.isStaged(j) {
+		if x.enter(&c.event).Took(staging.Job(r.job), r.task, j.table) {
 			c.metrics.eirene.Hits++
 			d -= sim.Time(c.Eirene.Faster * float64(d))
 		}
-		c.copy(n)
+		c.copy(x)
 	}
 	return d
 }
 
 // release says that a probe of a job has left a worker.
-func (c *cluster) release(w *worker, h int32) {
-	if w.stage != nil {
-		c.staged(w).Released(staging.Job(h))
+func (c *cluster) release(n, h int32) {
+	if x := c.workers[n].staged(n); x != nil {
+		x.enter(&c.event).Released(staging.Job(h))
+		c.stages.rest(x, &c.event)
 	}
 }
 
 // released does so for the probes that a worker has dropped by itself.
-func (c *cluster) released(w *worker) {
+func (c *cluster) released(n int32) {
 	if c.Eirene == nil {
 		return // no worker asks
 	}
-	for _, h := range w.queue.Dropped() {
-		c.release(w, int32(h))
+	for _, h := range c.workers[n].queue.Dropped() {
+		c.release(n, int32(h))
 	}
 }
 
@@ -238,13 +185,13 @@ func (c *cluster) vacate(n int32, r running) {
 	if c.Eirene == nil || c.jobs[r.job].long {
 		return
 	}
-	w := &c.workers[n]
-	if w.stage == nil {
+	x := c.workers[n].staged(n)
+	if x == nil {
 		return
 	}
-	c.staged(w).Ended(staging.Job(r.job), r.task)
+	x.enter(&c.event).Ended(staging.Job(r.job), r.task)
 	if r.clone || !c.node.Sticky {
-		c.release(w, r.job)
+		c.release(n, r.job)
 	}
 }
 
@@ -267,7 +214,7 @@ func (c *cluster) makeRoom(n int32) {
 	}
 	w := &c.workers[n]
 	s, ok := w.queue.Crowding()
-	c.released(w)
+	c.released(n)
 	if !ok || !w.runs.clone {
 		return
 	}

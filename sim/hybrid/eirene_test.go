@@ -1,6 +1,7 @@
 package hybrid
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -74,6 +75,36 @@ func TestEireneHelpsShortJobs(t *testing.T) {
 			}
 			if got, was := after.LongJobs.Completion.Mean, before.LongJobs.Completion.Mean; got > 1.02*was {
 				t.Errorf("%s, %d workers: long jobs take %g s instead of %g s", mode, workers, got, was)
+			}
+		}
+	}
+}
+
+// What a worker has staged goes to another one when nothing is left of it, which changes no result.
+func TestStagesArePassedOn(t *testing.T) {
+	jobs := workload(t, 400)
+	for _, workers := range []int{420, 1500} {
+		for _, mode := range []string{"eagle", "hawk"} {
+			for _, dice := range []*partition.Dice{nil, partition.Study(5)} {
+				e := EireneStudy()
+				e.Staging.Concurrent = 1 + workers/500
+				var all [2]*Report
+				var made [2]int
+				for i := range all {
+					c, err := newCluster(jobs, Options{Mode: mode, Workers: workers, Short: 5, Seed: 3, Cutoff: 90 * time.Second, Eirene: e, Dice: dice})
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.stages.kept = i == 0
+					all[i] = c.run()
+					made[i] = c.stages.made
+				}
+				if !reflect.DeepEqual(all[0], all[1]) {
+					t.Errorf("%s, %d workers: %+v and %+v", mode, workers, all[0], all[1])
+				}
+				if made[1] > made[0] || workers == 1500 && made[1] == made[0] { // an overloaded cluster needs all
+					t.Errorf("%s, %d workers: %d stages instead of %d", mode, workers, made[1], made[0])
+				}
 			}
 		}
 	}

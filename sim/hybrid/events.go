@@ -62,56 +62,100 @@ func (l *lane) pop() {
 	}
 }
 
-// heap is events in the order of their times, with four children a place.
-type heap struct{ events []event }
+// heap is events in the order of their times, with four children a place. These are beside each other in a line of memory: only what orders events moves.
+type heap struct {
+	keys   []key // of which the first three are none
+	events []event
+	free   []uint32 // places of events that are unused
+}
+
+// key is when an event comes, and where it is.
+type key struct {
+	at    sim.Time
+	seq   uint32 // the last digits of the event's: others that are to come differ by less than half of what there are
+	place uint32
+}
+
+func (k key) before(o key) bool { return k.at < o.at || k.at == o.at && int32(k.seq-o.seq) < 0 }
+
+// root is the place of the first key.
+const root = 3
+
+func (h *heap) len() int { return max(0, len(h.keys)-root) }
 
 func (h *heap) first() *event {
-	if len(h.events) == 0 {
+	if len(h.keys) <= root {
 		return nil
 	}
-	return &h.events[0]
+	return &h.events[h.keys[root].place]
 }
 
 func (h *heap) push(e event) {
-	h.events = append(h.events, e)
-	i := len(h.events) - 1
-	for i > 0 {
-		p := (i - 1) / 4
-		if !e.before(&h.events[p]) {
+	if h.keys == nil {
+		h.keys = make([]key, root, 8)
+	}
+	x := key{at: e.at, seq: uint32(e.seq)}
+	if n := len(h.free); n > 0 {
+		x.place, h.free = h.free[n-1], h.free[:n-1]
+		h.events[x.place] = e
+	} else {
+		x.place = uint32(len(h.events))
+		h.events = append(h.events, e)
+	}
+	h.keys = append(h.keys, x)
+	i := len(h.keys) - 1
+	for i > root {
+		p := i/4 + root - 1
+		if !x.before(h.keys[p]) {
 			break
 		}
-		h.events[i] = h.events[p]
+		h.keys[i] = h.keys[p]
 		i = p
 	}
-	h.events[i] = e
+	h.keys[i] = x
 }
 
 func (h *heap) pop() {
-	n := len(h.events) - 1
-	x := h.events[n]
-	h.events = h.events[:n]
-	if n == 0 {
+	h.free = append(h.free, h.keys[root].place)
+	n := len(h.keys) - 1
+	x := h.keys[n]
+	h.keys = h.keys[:n]
+	if n == root {
 		return
 	}
-	i := 0
+	i := root
 	for {
-		c := 4*i + 1
+		c := 4 * (i - root + 1)
 		if c >= n {
 			break
 		}
 		least := c
 		for k := c + 1; k < min(c+4, n); k++ {
-			if h.events[k].before(&h.events[least]) {
+			if h.keys[k].before(h.keys[least]) {
 				least = k
 			}
 		}
-		if !h.events[least].before(&x) {
+		if !h.keys[least].before(x) {
 			break
 		}
-		h.events[i] = h.events[least]
+		h.keys[i] = h.keys[least]
 		i = least
 	}
-	h.events[i] = x
+	h.keys[i] = x
+}
+
+// fetchSecond has the event come that follows the first one.
+func (h *heap) fetchSecond() {
+	if len(h.keys) <= root+1 {
+		return
+	}
+	second := root + 1
+	for k := second + 1; k < min(root+5, len(h.keys)); k++ {
+		if h.keys[k].before(h.keys[second]) {
+			second = k
+		}
+	}
+	prefetch.Of(&h.events[h.keys[second].place])
 }
 
 // agenda is all events that are to come.
@@ -130,7 +174,7 @@ func (a *agenda) next(e event) event {
 }
 
 // pop removes the earliest event, unless it is at or after a time. It has memory come that later events need which came like this one.
-func (a *agenda) pop(until sim.Time, of *places) (e event, ok bool) {
+func (a *agenda) pop(until sim.Time, of []worker) (e event, ok bool) {
 	var from *lane
 	first := a.others.first()
 	if x := a.oneWay.first(); x != nil && (first == nil || x.before(first)) {
@@ -145,14 +189,15 @@ func (a *agenda) pop(until sim.Time, of *places) (e event, ok bool) {
 	e = *first
 	if from != nil {
 		if i := from.head + ahead; i < len(from.events) {
-			of.fetchFor(&from.events[i])
+			fetchFor(of, &from.events[i])
 		}
 		from.pop()
 		return e, true
 	}
 	a.others.pop()
 	if next := a.others.first(); next != nil {
-		of.fetchFor(next)
+		fetchFor(of, next)
+		a.others.fetchSecond()
 	}
 	return e, true
 }
@@ -161,15 +206,8 @@ func (a *agenda) pop(until sim.Time, of *places) (e event, ok bool) {
 const ahead = 2
 
 // fetchFor has memory come that an event needs.
-func (p *places) fetchFor(e *event) {
+func fetchFor(of []worker, e *event) {
 	if e.kind != counted {
-		p.fetch(e.worker)
-	}
-}
-
-func (p *places) fetch(n int32) {
-	prefetch.Of(&p.workers[n])
-	if p.stages != nil {
-		prefetch.Of(&p.stages[n])
+		prefetch.Of(&of[e.worker])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/am/sched"
+	"heddle/internal/prefetch"
 	"heddle/nm/probe"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
@@ -87,21 +88,18 @@ type record struct {
 	stages      [][]sim.Time // durations of tasks
 }
 
-// worker is a node with one slot.
+// worker is a node with one slot. What an offer of a probe needs comes first: most offers are refused.
 type worker struct {
-	queue probe.Worker
-	seen  sched.Bitmap // that came with the newest long probe
 	held  held         // the long task that is suspended, or about to be
-	runs  running      // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
+	seen  sched.Bitmap // that came with the newest long probe
+	stage *stage       // with Eirene
 	turn  int32
-	stage *stage // with Eirene
+	runs  running // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
+	queue probe.Worker
 }
 
-// places are all workers, and the inputs of each.
-type places struct {
-	workers []worker
-	stages  []stage // nil without Eirene
-}
+// offered is how many bytes of a worker an offer needs.
+const offered = 192
 
 // cluster is a simulation under way.
 type cluster struct {
@@ -116,7 +114,8 @@ type cluster struct {
 	rng      *rand.Rand // by it
 	sched    *sched.Scheduler
 	central  *central
-	places
+	workers  []worker
+	stages   stages    // with Eirene
 	shares   []sharing // with early binding, by worker: all its tasks
 	node     probe.Config
 	known    probe.Jobs
@@ -249,7 +248,7 @@ func (c *cluster) run() *Report {
 		}
 		until := min(arrival, sample, beat, window)
 		for {
-			e, ok := c.agenda.pop(until, &c.places)
+			e, ok := c.agenda.pop(until, c.workers)
 			if !ok {
 				break
 			}
@@ -407,7 +406,7 @@ func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
 		targets = nil
 		for i, w := range c.targets {
 			if i+ahead < len(c.targets) {
-				c.fetch(int32(c.targets[i+ahead]))
+				prefetch.First(&c.workers[c.targets[i+ahead]], offered)
 			}
 			x := &c.workers[w]
 			accepted := last || c.accepts(x, h)
@@ -433,7 +432,7 @@ func (c *cluster) taken(n int) {
 func (c *cluster) start(n int32) bool {
 	w := &c.workers[n]
 	ask, ok := w.queue.Next(time.Duration(c.now))
-	c.released(w)
+	c.released(n)
 	if !ok {
 		return false
 	}
@@ -449,7 +448,7 @@ func (c *cluster) start(n int32) bool {
 	a := c.sched.Ask(time.Duration(c.now), j.id, c.asking(n, ask.Job))
 	if a.Kind == sched.None {
 		w.queue.Bind(ask.Slot, probe.None)
-		c.release(w, int32(ask.Job))
+		c.release(n, int32(ask.Job))
 		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: refused, worker: n, slot: int32(ask.Slot)}))
 		return true
 	}
@@ -563,9 +562,10 @@ func (c *cluster) free(n int32, s probe.Slot) {
 		return
 	}
 	c.stolen = c.stolen[:0]
-	var victim *worker
+	var from int32
 	for i := 0; i < victims && len(c.stolen) == 0; i++ {
-		victim = &c.workers[c.general+c.rng.IntN(c.Workers-c.general)]
+		from = int32(c.general + c.rng.IntN(c.Workers-c.general))
+		victim := &c.workers[from]
 		if c.mode.steals == behindLong {
 			c.stolen = victim.queue.Steal(c.stolen, most)
 		} else {
@@ -573,7 +573,7 @@ func (c *cluster) free(n int32, s probe.Slot) {
 		}
 	}
 	for _, h := range c.stolen {
-		c.release(victim, int32(h))
+		c.release(from, int32(h))
 		c.probed(n, int32(h))
 		w.queue.Add(h)
 		c.start(n)
