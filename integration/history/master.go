@@ -169,7 +169,7 @@ func (m *master) take(containers []*pb.Container) {
 		m.held = append(m.held, t)
 		m.ids[t.id] = c.GetId()
 		if n := m.w.nodes[t.node]; n != nil {
-			n.start(c.GetId())
+			n.Start(t.id)
 		}
 	}
 	m.asked = 0

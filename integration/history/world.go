@@ -150,18 +150,14 @@ func (w *World) Errors() []error {
 // Run makes all actors work until ctx ends.
 func (w *World) Run(ctx context.Context, wg *sync.WaitGroup) error {
 	for i := range w.o.Nodes {
-		n := &node{
-			w: w, id: records.NodeID{Host: fmt.Sprintf("127.0.1.%d", i+1), Port: 45454},
-			rm:      w.o.Client.Failover(w.o.Addresses(rm.TrackerAddress), protocol.ResourceTracker, ipc.Identity{User: "yarn"}, w.policy),
-			running: map[records.ContainerID]*pb.ContainerId{},
-		}
-		if err := n.register(ctx); err != nil {
+		n := w.newNode(records.NodeID{Host: fmt.Sprintf("127.0.1.%d", i+1), Port: 45454})
+		if err := n.Register(ctx); err != nil {
 			return err
 		}
-		w.nodes[n.id] = n
+		w.nodes[n.ID] = n
 	}
 	for _, n := range w.nodes {
-		wg.Go(func() { n.live(ctx) })
+		wg.Go(func() { w.live(ctx, n) })
 	}
 	for i := range w.o.Masters {
 		m, err := w.master(ctx, fmt.Sprintf("am%d", i))
@@ -174,6 +170,10 @@ func (w *World) Run(ctx context.Context, wg *sync.WaitGroup) error {
 		wg.Go(func() { w.submitter(ctx, i) })
 	}
 	return nil
+}
+
+func (w *World) tracker() ipc.Invoker {
+	return w.o.Client.Failover(w.o.Addresses(rm.TrackerAddress), protocol.ResourceTracker, ipc.Identity{User: "yarn"}, w.policy)
 }
 
 func (w *World) clientOf(user string) ipc.Invoker {

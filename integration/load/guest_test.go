@@ -159,7 +159,7 @@ func TestABusyClusterIsNotLoaded(t *testing.T) {
 	defer cancel()
 	n := newNode(&run{o: o}, 0)
 	defer n.client.Close()
-	if err := n.register(ctx); err != nil {
+	if err := n.Register(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := Idle(ctx, o); err == nil || !strings.Contains(err.Error(), "1 nodes and 0 live applications") {

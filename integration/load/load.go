@@ -205,10 +205,10 @@ func (r *run) startNodes(ctx context.Context, peers *sync.WaitGroup) error {
 	for i := range r.o.Nodes {
 		n := newNode(r, i)
 		r.nodes = append(r.nodes, n)
-		r.placeOf[n.id] = int32(i)
+		r.placeOf[n.ID] = int32(i)
 	}
 	for _, n := range r.nodes {
-		g.Go(func() error { return n.register(ctx) })
+		g.Go(func() error { return n.Register(ctx) })
 	}
 	if err := g.Wait(); err != nil {
 		for _, n := range r.nodes {

@@ -182,7 +182,7 @@ func sleep(ctx context.Context, d time.Duration) {
 func (m *master) endContainers(now time.Time) {
 	for len(m.held) > 0 && m.held[0].until <= now.Sub(m.run.begin) {
 		if c := m.held[0]; c.node >= 0 && m.run.o.EndByNode {
-			m.run.nodes[c.node].end(c.id)
+			m.run.nodes[c.node].End(c.id)
 		} else {
 			m.release = append(m.release, c.id.PB())
 		}
@@ -229,7 +229,7 @@ func (m *master) take(containers []*pb.Container) {
 		if i, ours := m.run.placeOf[records.NodeIDFrom(c.GetNodeId())]; ours {
 			held.node = i
 			if m.run.o.EndByNode {
-				m.run.nodes[i].start(held.id)
+				m.run.nodes[i].Start(held.id)
 			}
 		}
 		m.held = append(m.held, held)

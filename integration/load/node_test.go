@@ -40,7 +40,7 @@ func TestHeartbeatsKeepTheirDates(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rm := &slowAnswers{take: x.take}
 				n := newNode(&run{o: Options{Tracker: []string{"rm:8031"}, Heartbeat: second}, begin: time.Now()}, 0)
-				n.rm = rm
+				n.RM = rm
 				ctx, cancel := context.WithTimeout(t.Context(), 10*second)
 				defer cancel()
 				n.live(ctx)

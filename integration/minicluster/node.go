@@ -1,7 +1,6 @@
 package minicluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"heddle/conf"
+	"heddle/integration/peer"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -56,20 +55,17 @@ type NodeOptions struct {
 
 // Node is a NodeManager whose containers are functions.
 type Node struct {
-	ID records.NodeID
+	peer.Node
 
 	c      *Cluster
 	o      NodeOptions
 	rpc    *ipc.Client
-	rm     ipc.Invoker
 	server *ipc.Server
 	kick   chan struct{}
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu         sync.Mutex
-	key        *token.MasterKey
-	response   int32
 	containers map[records.ContainerID]*running
 	gone       bool
 }
@@ -97,8 +93,7 @@ func (c *Cluster) Node(o NodeOptions) *Node {
 		c.t.Fatal(err)
 	}
 	n := &Node{
-		ID: records.NodeID{Host: o.Host, Port: int32(l.Addr().(*net.TCPAddr).Port)}, c: c, o: o,
-		rpc:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 2 * time.Second}),
+		c: c, o: o, rpc: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 2 * time.Second}),
 		kick: make(chan struct{}, 1), containers: map[records.ContainerID]*running{},
 	}
 	at, err := c.Conf.RMAddresses("yarn.resourcemanager.resource-tracker.address")
@@ -109,7 +104,11 @@ func (c *Cluster) Node(o NodeOptions) *Node {
 	for _, a := range at {
 		addrs = append(addrs, a.String())
 	}
-	n.rm = n.rpc.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: "yarn"}, ipc.RetryPolicy{Max: 200 * time.Millisecond})
+	n.Node = peer.Node{
+		ID: records.NodeID{Host: o.Host, Port: int32(l.Addr().(*net.TCPAddr).Port)}, WebPort: o.WebPort, Resource: records.ResourceTypes{}.PB(o.Resource),
+		RM:         n.rpc.Failover(addrs, protocol.ResourceTracker, ipc.Identity{User: "yarn"}, ipc.RetryPolicy{Max: 200 * time.Millisecond}),
+		Containers: n.list,
+	}
 	if n.server, err = ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: n}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -118,7 +117,7 @@ func (c *Cluster) Node(o NodeOptions) *Node {
 	protocol.GetContainerStatuses.Serve(n.server, n.statuses)
 	ctx, cancel := context.WithCancel(context.Background())
 	n.stop = cancel
-	if err := n.register(ctx); err != nil {
+	if err := n.Register(ctx); err != nil {
 		c.t.Fatal(err)
 	}
 	n.wg.Go(func() { _ = n.server.Serve(l) }) // until Shutdown
@@ -158,59 +157,12 @@ func (n *Node) Running() int {
 	return count
 }
 
-// Bearer implements ipc.Secrets.
-func (n *Node) Bearer(identifier []byte) (ipc.Bearer, error) {
-	id, err := token.ParseNM(identifier)
-	if err != nil {
-		return ipc.Bearer{}, err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if id.KeyID != n.key.ID() || id.Node != n.ID {
-		return ipc.Bearer{}, ipc.NewException(ipc.InvalidToken, "Given NMToken for application : %v is not valid for current node manager.", id.Attempt)
-	}
-	return ipc.Bearer{Password: n.key.Sign(identifier), User: id.Attempt.String(), Kind: token.KindNM, Identifier: id}, nil
-}
-
-func (n *Node) register(ctx context.Context) error {
-	req := &pb.RegisterNodeManagerRequest{}
-	req.SetNodeId(n.ID.PB())
-	req.SetHttpPort(int32(cmp.Or(n.o.WebPort, 8042)))
-	req.SetResource(records.ResourceTypes{}.PB(n.o.Resource))
-	req.SetNmVersion(conf.HadoopVersion)
-	n.mu.Lock()
-	for id, r := range n.containers {
-		s := &pb.NMContainerStatus{}
-		s.SetContainerId(id.PB())
-		s.SetContainerState(pb.ContainerState_C_RUNNING)
-		if r.done {
-			s.SetContainerState(pb.ContainerState_C_COMPLETE)
-			s.SetContainerExitStatus(r.exit)
-		}
-		req.SetContainerStatuses(append(req.GetContainerStatuses(), s))
-	}
-	n.mu.Unlock()
-	resp, err := protocol.RegisterNodeManager.Call(ctx, n.rm, req)
-	if err != nil {
-		return err
-	}
-	if resp.GetNodeAction() != pb.NodeAction_NORMAL {
-		return errors.New(resp.GetDiagnosticsMessage())
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.response, n.key = 0, token.MasterKeyFromPB(resp.GetNmTokenMasterKey())
-	return nil
-}
-
-var errShutdown = errors.New("told to shut down")
-
 // beat sends heartbeats. When a container has ended, it sends one at once.
 func (n *Node) beat(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if err := n.heartbeat(ctx); errors.Is(err, errShutdown) && n.o.Left != nil {
+		if err := n.heartbeat(ctx); errors.Is(err, peer.ErrShutdown) && n.o.Left != nil {
 			n.o.Left(err)
 			return
 		} else if err != nil && ctx.Err() == nil {
@@ -227,38 +179,12 @@ func (n *Node) beat(ctx context.Context) {
 }
 
 func (n *Node) heartbeat(ctx context.Context) error {
-	status := &pb.NodeStatus{}
-	status.SetNodeId(n.ID.PB())
-	health := &pb.NodeHealthStatus{}
-	health.SetIsNodeHealthy(true)
-	status.SetNodeHealthStatus(health)
-	n.mu.Lock()
-	status.SetResponseId(n.response)
-	var all []*pb.ContainerStatus
-	for id, r := range n.containers {
-		all = append(all, r.status(id))
-	}
-	key := n.key
-	n.mu.Unlock()
-	status.SetContainersStatuses(all)
-	req := &pb.NodeHeartbeatRequest{}
-	req.SetNodeStatus(status)
-	req.SetLastKnownNmTokenMasterKey(key.PB())
-	resp, err := protocol.NodeHeartbeat.Call(ctx, n.rm, req)
-	switch {
-	case err != nil:
+	resp, err := n.Heartbeat(ctx)
+	if err != nil || resp == nil {
 		return err
-	case resp.GetNodeAction() == pb.NodeAction_RESYNC:
-		return n.register(ctx)
-	case resp.GetNodeAction() == pb.NodeAction_SHUTDOWN:
-		return fmt.Errorf("%w: %s", errShutdown, resp.GetDiagnosticsMessage())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.response = resp.GetResponseId()
-	if k := resp.GetNmTokenMasterKey(); k != nil {
-		n.key = token.MasterKeyFromPB(k)
-	}
 	for _, id := range resp.GetContainersToCleanup() {
 		n.cancel(records.ContainerIDFrom(id))
 	}
@@ -268,6 +194,16 @@ func (n *Node) heartbeat(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// list returns what the node says of its containers.
+func (n *Node) list() (all []*pb.ContainerStatus) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, r := range n.containers {
+		all = append(all, r.status(id))
+	}
+	return all
 }
 
 func (n *Node) cancel(id records.ContainerID) bool {
@@ -280,15 +216,10 @@ func (n *Node) cancel(id records.ContainerID) bool {
 }
 
 func (r *running) status(id records.ContainerID) *pb.ContainerStatus {
-	s := &pb.ContainerStatus{}
-	s.SetContainerId(id.PB())
-	s.SetState(pb.ContainerState_C_RUNNING)
-	s.SetExitStatus(records.ExitInvalid)
 	if r.done {
-		s.SetState(pb.ContainerState_C_COMPLETE)
-		s.SetExitStatus(r.exit)
+		return peer.Ended(id, r.exit)
 	}
-	return s
+	return peer.Running(id)
 }
 
 func (n *Node) startContainers(ctx context.Context, req *pb.StartContainersRequest) (*pb.StartContainersResponse, error) {

@@ -1,5 +1,6 @@
-// Package peer plays an ApplicationMaster that no node launched, which says what its test wants it to say.
+// Package peer plays those that speak with a ResourceManager: a node, and an ApplicationMaster that no node launched.
 //
-// A [Master] keeps what the protocol makes it keep: the number of the last answer and tokens. Its caller writes the messages,
-// true or not.
+// Each keeps what its protocol makes it keep, such as the number of the last answer and the keys, and says what its test
+// wants it to say. A node that lies is a [Node] whose functions change a message before it is sent; an ApplicationMaster
+// that lies is a [Master] whose caller writes its messages.
 package peer

@@ -80,7 +80,7 @@ func (p *play) reportAttributes(ctx context.Context, words []string) error {
 		return ctx.Err()
 	case text := <-told:
 		if text != "" {
-			return &refusedReport{strings.ReplaceAll(text, n.id.String(), n.name)}
+			return &refusedReport{strings.ReplaceAll(text, n.ID.String(), n.name)}
 		}
 		return nil
 	}

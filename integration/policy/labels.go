@@ -69,7 +69,7 @@ func (p *play) labelNodes(ctx context.Context, s Step) error {
 			if err != nil {
 				return err
 			}
-			id.SetPort(n.id.Port)
+			id.SetPort(n.ID.Port)
 		}
 		m := &pb.NodeIdToLabels{}
 		m.SetNodeId(id)

@@ -2,13 +2,16 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"heddle/conf"
+	"heddle/integration/peer"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -22,23 +25,20 @@ const beat = 50 * time.Millisecond
 // node is a simulated NodeManager. The ResourceManager starts ApplicationMasters' containers on it, which live until
 // they are ended or cleaned up. It knows nothing of other containers.
 type node struct {
+	peer.Node
 	name string
-	id   records.NodeID
 
 	play   *play
 	client *ipc.Client
-	rm     ipc.Invoker
 	server *ipc.Server
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 	rounds atomic.Int64 // answered heartbeats
 
 	mu         sync.Mutex
-	resource   records.Resource
-	key        *token.MasterKey
-	response   int32
 	containers map[records.ContainerID]*pb.ContainerStatus
 	attributes *pb.NodeAttributes // for the next heartbeat, nil: none
+	said       bool               // the heartbeat that is under way has them
 	told       chan<- string      // whether they were taken: empty, or the reason why not
 }
 
@@ -50,11 +50,14 @@ func (p *play) newNode(ctx context.Context, name, host string, r records.Resourc
 	if err != nil {
 		return nil, err
 	}
-	n := &node{
-		name: name, id: records.NodeID{Host: host, Port: int32(l.Addr().(*net.TCPAddr).Port)}, play: p, resource: r,
-		client: ipc.NewClient(ipc.ClientConfig{}), containers: map[records.ContainerID]*pb.ContainerStatus{},
+	n := &node{name: name, play: p, client: ipc.NewClient(ipc.ClientConfig{}), containers: map[records.ContainerID]*pb.ContainerStatus{}}
+	n.Node = peer.Node{
+		ID:         records.NodeID{Host: host, Port: int32(l.Addr().(*net.TCPAddr).Port)},
+		RM:         n.client.Failover([]string{p.rm.tracker}, protocol.ResourceTracker, ipc.Identity{User: "yarn"}, patience),
+		Resource:   p.types.PB(r),
+		Containers: n.list, Beats: n.beats,
+		Registers: func(req *pb.RegisterNodeManagerRequest) { req.SetContainerStatuses(nil) }, // it doesn't keep them
 	}
-	n.rm = n.client.Failover([]string{p.rm.tracker}, protocol.ResourceTracker, ipc.Identity{User: "yarn"}, patience)
 	if n.server, err = ipc.NewServer(ipc.ServerConfig{Auth: ipc.AuthToken, Secrets: n}); err != nil {
 		return nil, err
 	}
@@ -62,7 +65,7 @@ func (p *play) newNode(ctx context.Context, name, host string, r records.Resourc
 	protocol.StopContainers.Serve(n.server, n.stopContainers)
 	n.wg.Go(func() { _ = n.server.Serve(l) }) // runs until it is closed
 	ctx, n.stop = context.WithCancel(ctx)
-	if err := n.register(ctx); err != nil {
+	if err := n.Register(ctx); err != nil {
 		n.close()
 		return nil, err
 	}
@@ -87,43 +90,9 @@ func (n *node) close() {
 // leave unregisters the node.
 func (n *node) leave(ctx context.Context) error {
 	n.stop()
-	req := &pb.UnRegisterNodeManagerRequest{}
-	req.SetNodeId(n.id.PB())
-	_, err := protocol.UnRegisterNodeManager.Call(ctx, n.rm, req)
+	err := n.Leave(ctx)
 	n.close()
 	return err
-}
-
-// Bearer implements ipc.Secrets.
-func (n *node) Bearer(identifier []byte) (ipc.Bearer, error) {
-	id, err := token.ParseNM(identifier)
-	if err != nil {
-		return ipc.Bearer{}, err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return ipc.Bearer{Password: n.key.Sign(identifier), User: id.User(), Kind: token.KindNM, Identifier: id}, nil
-}
-
-func (n *node) register(ctx context.Context) error {
-	n.mu.Lock()
-	req := &pb.RegisterNodeManagerRequest{}
-	req.SetNodeId(n.id.PB())
-	req.SetHttpPort(8042)
-	req.SetResource(n.play.types.PB(n.resource))
-	req.SetNmVersion(conf.HadoopVersion)
-	n.mu.Unlock()
-	resp, err := protocol.RegisterNodeManager.Call(ctx, n.rm, req)
-	if err != nil {
-		return fmt.Errorf("register node %s: %w", n.name, err)
-	}
-	if resp.GetNodeAction() != pb.NodeAction_NORMAL {
-		return fmt.Errorf("register node %s: %v: %s", n.name, resp.GetNodeAction(), resp.GetDiagnosticsMessage())
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.response, n.key = 0, token.MasterKeyFromPB(resp.GetNmTokenMasterKey())
-	return nil
 }
 
 // attributesRefused is why a node's attributes aren't taken, empty if they are.
@@ -135,46 +104,18 @@ func attributesRefused(resp *pb.NodeHeartbeatResponse) string {
 }
 
 func (n *node) heartbeat(ctx context.Context) error {
-	status := &pb.NodeStatus{}
-	status.SetNodeId(n.id.PB())
-	health := &pb.NodeHealthStatus{}
-	health.SetIsNodeHealthy(true)
-	health.SetHealthReport("")
-	health.SetLastHealthReportTime(n.play.begin.UnixMilli())
-	status.SetNodeHealthStatus(health)
-	n.mu.Lock()
-	status.SetResponseId(n.response)
-	var all []*pb.ContainerStatus
-	for _, s := range n.containers {
-		all = append(all, s)
-	}
-	status.SetContainersStatuses(all)
-	req := &pb.NodeHeartbeatRequest{}
-	req.SetNodeStatus(status)
-	req.SetLastKnownNmTokenMasterKey(n.key.PB())
-	if n.attributes != nil {
-		req.SetNodeAttributes(n.attributes)
-	}
-	n.mu.Unlock()
-	resp, err := protocol.NodeHeartbeat.Call(ctx, n.rm, req)
-	if err != nil {
-		return fmt.Errorf("heartbeat of node %s: %w", n.name, err)
-	}
-	switch resp.GetNodeAction() {
-	case pb.NodeAction_RESYNC:
-		return n.register(ctx)
-	case pb.NodeAction_SHUTDOWN:
+	resp, err := n.Heartbeat(ctx)
+	if errors.Is(err, peer.ErrShutdown) {
 		n.stop()
 		return nil
 	}
-	n.mu.Lock()
-	n.response = resp.GetResponseId()
-	if n.attributes != nil && req.HasNodeAttributes() {
-		n.attributes = nil
-		n.told <- attributesRefused(resp)
+	if err != nil || resp == nil {
+		return err
 	}
-	if k := resp.GetNmTokenMasterKey(); k != nil {
-		n.key = token.MasterKeyFromPB(k)
+	n.mu.Lock()
+	if n.said {
+		n.said, n.attributes = false, nil
+		n.told <- attributesRefused(resp)
 	}
 	for _, id := range resp.GetContainersToBeRemovedFromNm() {
 		delete(n.containers, records.ContainerIDFrom(id))
@@ -187,22 +128,33 @@ func (n *node) heartbeat(ctx context.Context) error {
 	return nil
 }
 
+// list returns what the node says of its containers.
+func (n *node) list() []*pb.ContainerStatus {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.containers))
+}
+
+// beats completes a heartbeat.
+func (n *node) beats(req *pb.NodeHeartbeatRequest) {
+	health := req.GetNodeStatus().GetNodeHealthStatus()
+	health.SetHealthReport("")
+	health.SetLastHealthReportTime(n.play.begin.UnixMilli())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.attributes != nil {
+		req.SetNodeAttributes(n.attributes)
+	}
+	n.said = n.attributes != nil
+}
+
 // end ends the container of an ApplicationMaster. Other containers are unknown here.
 func (n *node) end(id records.ContainerID, exit int32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if s := n.containers[id]; s != nil && s.GetState() == pb.ContainerState_C_RUNNING {
-		n.containers[id] = containerStatus(id, pb.ContainerState_C_COMPLETE, exit)
+		n.containers[id] = peer.Ended(id, exit)
 	}
-}
-
-func containerStatus(id records.ContainerID, state pb.ContainerState, exit int32) *pb.ContainerStatus {
-	s := &pb.ContainerStatus{}
-	s.SetContainerId(id.PB())
-	s.SetState(state)
-	s.SetDiagnostics("")
-	s.SetExitStatus(exit)
-	return s
 }
 
 // startContainers starts an ApplicationMaster.
@@ -223,7 +175,7 @@ func (n *node) startContainers(_ context.Context, req *pb.StartContainersRequest
 		}
 		cid := records.ContainerIDFrom(id.GetContainerId())
 		n.mu.Lock()
-		n.containers[cid] = containerStatus(cid, pb.ContainerState_C_RUNNING, records.ExitInvalid)
+		n.containers[cid] = peer.Running(cid)
 		n.mu.Unlock()
 		n.play.launched(cid, n, t)
 		resp.SetSucceededRequests(append(resp.GetSucceededRequests(), id.GetContainerId()))

@@ -305,7 +305,7 @@ func (p *play) change(ctx context.Context, s Step) error {
 	option.SetResource(p.types.PB(r))
 	option.SetOverCommitTimeout(-1)
 	change := &pb.NodeResourceMap{}
-	change.SetNodeId(n.id.PB())
+	change.SetNodeId(n.ID.PB())
 	change.SetResourceOption(option)
 	req := &pb.UpdateNodeResourceRequest{}
 	req.SetNodeResourceMap([]*pb.NodeResourceMap{change})
@@ -319,9 +319,9 @@ func (p *play) retire(ctx context.Context, s Step) error {
 	if err != nil {
 		return err
 	}
-	p.sc.retired = slices.DeleteFunc(p.sc.retired, func(host string) bool { return host == n.id.Host })
+	p.sc.retired = slices.DeleteFunc(p.sc.retired, func(host string) bool { return host == n.ID.Host })
 	if s.Verb == "retire" {
-		p.sc.retired = append(p.sc.retired, n.id.Host)
+		p.sc.retired = append(p.sc.retired, n.ID.Host)
 	}
 	if err := p.rewrite(p.sc.Settings, p.sc.Allocations); err != nil {
 		return err
