@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"heddle/cmd/internal/program"
 	"heddle/integration/hadooplab"
@@ -56,12 +57,7 @@ measured. With --save, a file has the table at any time.`,
 			}
 			defer os.RemoveAll(temp)
 			if len(clusters) == 0 {
-				if p.Spark == "" && wantsSpark(only) {
-					if p.Spark, err = hadooplab.Spark(cmd.Context(), hadooplab.SparkVersion); err != nil {
-						return err
-					}
-				}
-				labs, err := walltime.StartLabs(cmd.Context(), heddle, p.Spark)
+				labs, err := startLabs(cmd.Context(), heddle, p.Spark, only)
 				if err != nil {
 					return err
 				}
@@ -69,50 +65,78 @@ measured. With --save, a file has the table at any time.`,
 				o.Clusters, p = labs.Clusters, labs.Programs
 			} else {
 				p.Heddle = true
-				programs := map[string]string{"heddle": heddle}
-				if p.Spark != "" {
-					programs["spark-submit"] = filepath.Join(p.Spark, "bin", "spark-submit")
-				}
-				for _, text := range clusters {
-					name, dir, ok := strings.Cut(text, "=")
-					if !ok || name == "" || dir == "" {
-						return fmt.Errorf("--cluster %s: write name=configuration-folder", text)
-					}
-					o.Clusters = append(o.Clusters, walltime.Configured(name, dir, programs))
+				if o.Clusters, err = namedClusters(clusters, heddle, p.Spark); err != nil {
+					return err
 				}
 			}
 			if o.Jobs, err = walltime.Only(walltime.Standard(p, sizes, o.Folder, temp), only); err != nil {
 				return err
 			}
-			o.Tell = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 			if save != "" {
 				o.Keep = func(r walltime.Report) error { return saveTimes(save, r, asJSON) }
 			}
-			r, err := walltime.Run(cmd.Context(), o)
-			err = errors.Join(err, printTimes(cmd.OutOrStdout(), r, asJSON))
-			if clean := o.Clusters[0].Run(context.WithoutCancel(cmd.Context()), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder); clean != nil {
-				o.Tell(fmt.Sprintf("can't remove %s: %v", o.Folder, clean))
-			}
-			return err
+			return runJobs(cmd, o, asJSON)
 		},
 	}
 	f := c.Flags()
+	jobFlags(f, &o, &sizes, &p)
 	f.StringArrayVar(&clusters, "cluster", nil, "a running cluster, name=configuration-folder; give at least two")
 	f.StringSliceVar(&only, "only", nil, "the jobs to run, the most important ones first (default: all whose programs are installed)")
+	f.StringVar(&save, "save", "", "save the table in this file as it grows")
+	f.StringVar(&folder, "folder", "/tmp/heddle-bench", "prefix of a folder's name on the clusters' file system")
+	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+// startLabs starts the clusters. A Spark is fetched if none is given and one of the jobs needs it.
+func startLabs(ctx context.Context, heddle, spark string, only []string) (_ *walltime.Labs, err error) {
+	if spark == "" && wantsSpark(only) {
+		if spark, err = hadooplab.Spark(ctx, hadooplab.SparkVersion); err != nil {
+			return nil, err
+		}
+	}
+	return walltime.StartLabs(ctx, heddle, spark)
+}
+
+// namedClusters returns running clusters, given as name=configuration-folder, with the programs that run jobs on them.
+func namedClusters(named []string, heddle, spark string) (all []walltime.Cluster, err error) {
+	programs := map[string]string{"heddle": heddle}
+	if spark != "" {
+		programs["spark-submit"] = filepath.Join(spark, "bin", "spark-submit")
+	}
+	for _, text := range named {
+		name, dir, ok := strings.Cut(text, "=")
+		if !ok || name == "" || dir == "" {
+			return nil, fmt.Errorf("--cluster %s: write name=configuration-folder", text)
+		}
+		all = append(all, walltime.Configured(name, dir, programs))
+	}
+	return all, nil
+}
+
+// runJobs runs the jobs, prints their times, and removes their files.
+func runJobs(cmd *cobra.Command, o walltime.Options, asJSON bool) error {
+	o.Tell = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
+	r, err := walltime.Run(cmd.Context(), o)
+	err = errors.Join(err, printTimes(cmd.OutOrStdout(), r, asJSON))
+	if clean := o.Clusters[0].Run(context.WithoutCancel(cmd.Context()), "hdfs", "dfs", "-rm", "-r", "-f", "-skipTrash", o.Folder); clean != nil {
+		o.Tell(fmt.Sprintf("can't remove %s: %v", o.Folder, clean))
+	}
+	return err
+}
+
+// jobFlags are the flags of what runs, and how often.
+func jobFlags(f *pflag.FlagSet, o *walltime.Options, sizes *walltime.Sizes, p *walltime.Programs) {
 	f.IntVar(&o.Runs, "runs", 5, "runs of each job on each cluster")
 	f.IntVar(&o.WarmUp, "warm-up", 1, "runs of each job on each cluster before its times count")
 	f.IntVar(&sizes.Text, "text-mb", 6, "size of the text for wordcount, in MB")
 	f.IntVar(&sizes.Terasort, "terasort-mb", 1000, "size of terasort's input, in MB")
 	f.DurationVar(&o.Budget, "budget", 0, "how long everything may take, including preparations; 0 is no limit")
 	f.DurationVar(&o.Limit, "limit", 10*time.Minute, "how long one run may take before it counts as failed")
-	f.StringVar(&save, "save", "", "save the table in this file as it grows")
 	f.StringVar(&p.Examples, "examples", "", "Hadoop's jar of MapReduce examples (with --cluster)")
 	f.StringVar(&p.Streaming, "streaming", "", "Hadoop's jar of streaming (with --cluster)")
 	f.StringVar(&p.Spark, "spark", os.Getenv("SPARK_HOME"), "folder of Spark (default $SPARK_HOME; without that and without --cluster, it is downloaded from PyPI the first time)")
-	f.StringVar(&folder, "folder", "/tmp/heddle-bench", "prefix of a folder's name on the clusters' file system")
-	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	f.StringVar(&p.SparkPi, "spark-pi", "", "a jar with a class SparkPi (with --cluster)")
-	return c
 }
 
 // wantsSpark reports whether one of the jobs needs Spark. No names stand for all jobs.

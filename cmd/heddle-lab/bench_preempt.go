@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"heddle/integration/burst"
 )
@@ -62,13 +63,30 @@ afterwards; own is the machine's own swap; with none suspended memory stays held
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.Runs, "runs", 3, "runs of each mode, one mode after the other")
+	burstFlags(f, &o)
 	f.StringSliceVar(&modes, "modes", burst.Ours(), "what is compared")
 	f.BoolVar(&stock, "stock", false, "compare YARN's own preemption as well")
+	f.Int64Var(&megabytes, "memory", 256, "MB that each of their tasks uses")
+	f.StringVar(&picture, "svg", "", "file for a picture of what queues use over time, in the first run of each mode")
+	f.BoolVar(&asJSON, "json", false, "print the runs as JSON")
+	c.AddCommand(newPart())
+	return c
+}
+
+// newPart makes the command that runs in containers.
+func newPart() *cobra.Command {
+	return &cobra.Command{
+		Use: "part", Short: "Run in a container, for heddle-lab bench preempt", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return burst.RunPart(cmd.Context()) },
+	}
+}
+
+// burstFlags are the flags of what runs.
+func burstFlags(f *pflag.FlagSet, o *burst.Options) {
+	f.IntVar(&o.Runs, "runs", 3, "runs of each mode, one mode after the other")
 	f.IntVar(&o.Nodes, "nodes", 3, "nodes, of 8 vcores and 8,192 MB each")
 	f.IntVar(&o.LongJobs, "long-jobs", 2, "jobs whose tasks fill the cluster, in containers of 2 vcores and 2,048 MB")
 	f.DurationVar(&o.LongWork, "long-work", 30*time.Second, "how long an undisturbed task of theirs takes")
-	f.Int64Var(&megabytes, "memory", 256, "MB that each of their tasks uses")
 	f.IntVar(&o.ShortJobs, "short-jobs", 12, "jobs of the burst")
 	f.IntVar(&o.Tasks, "tasks", 2, "tasks of a short job, in containers of 1 vcore and 1,024 MB")
 	f.DurationVar(&o.ShortWork, "short-work", 1500*time.Millisecond, "how long a task of theirs takes")
@@ -78,11 +96,4 @@ afterwards; own is the machine's own swap; with none suspended memory stays held
 	f.StringVar(&o.Swap, "swap", "file", "what nodes page out to: file, zram, zswap, own, none")
 	f.StringToStringVar(&o.Set, "set", nil, "further settings of all clusters, as KEY=VALUE")
 	f.StringVar(&o.Dir, "folder", "", "parent of the folder for all files (default $TMPDIR)")
-	f.StringVar(&picture, "svg", "", "file for a picture of what queues use over time, in the first run of each mode")
-	f.BoolVar(&asJSON, "json", false, "print the runs as JSON")
-	c.AddCommand(&cobra.Command{
-		Use: "part", Short: "Run in a container, for heddle-lab bench preempt", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return burst.RunPart(cmd.Context()) },
-	})
-	return c
 }

@@ -64,7 +64,13 @@ swap. --random is how much of the memory can't be compressed.`,
 	f.StringVar(&o.Dir, "dir", os.TempDir(), "folder of the swap file")
 	f.StringVar(&kind, "kind", "auto", "which cgroups to use: auto, v2, hybrid, v1")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(newHold())
+	return c
+}
+
+// newHold makes the command of the process that is suspended.
+func newHold() *cobra.Command {
+	return &cobra.Command{
 		Use: holdCommand + " BYTES RANDOM", Short: "Hold memory, for heddle-lab bench suspend", Hidden: true, Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[0])
@@ -77,6 +83,5 @@ swap. --random is how much of the memory can't be compressed.`,
 			}
 			return ladder.Child(cmd.InOrStdin(), cmd.OutOrStdout(), n, random)
 		},
-	})
-	return c
+	}
 }

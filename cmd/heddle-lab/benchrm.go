@@ -25,6 +25,19 @@ type ownRM struct {
 	stop func() error // ends it and removes its folder
 }
 
+// free returns addresses of ports that are free.
+func free(n int) (addresses []string, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // when all are chosen, so that they differ
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses, nil
+}
+
 // startOwn starts a ResourceManager of heddle on free ports, with its state in a temporary folder, and sets its
 // addresses in the configuration. Settings are KEY=VALUE.
 func startOwn(ctx context.Context, c *conf.Config, settings ...string) (*ownRM, error) {
@@ -41,20 +54,14 @@ func startOwn(ctx context.Context, c *conf.Config, settings ...string) (*ownRM, 
 	for _, s := range settings {
 		args = append(args, "-D", s)
 	}
-	var ports []string
-	var held []net.Listener // kept open until all ports are chosen, so that they differ
-	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, errors.Join(err, remove())
-		}
-		held = append(held, l)
-		ports = append(ports, l.Addr().String())
-		c.Set(key, l.Addr().String())
-		args = append(args, "-D", key+"="+l.Addr().String())
+	keys := []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress}
+	addresses, err := free(len(keys))
+	if err != nil {
+		return nil, errors.Join(err, remove())
 	}
-	for _, l := range held {
-		_ = l.Close()
+	for i, key := range keys {
+		c.Set(key, addresses[i])
+		args = append(args, "-D", key+"="+addresses[i])
 	}
 	logFile := filepath.Join(dir, "log")
 	log, err := os.Create(logFile)
@@ -73,7 +80,7 @@ func startOwn(ctx context.Context, c *conf.Config, settings ...string) (*ownRM, 
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		return errors.Join(<-ended, remove())
 	}
-	for deadline := time.Now().Add(ownPatience); !open(ports); {
+	for deadline := time.Now().Add(ownPatience); !open(addresses); {
 		select {
 		case err := <-ended:
 			said, _ := os.ReadFile(logFile)
