@@ -16,7 +16,7 @@ const (
 var largePackages = map[string]int{
 	"rm/rest":                     5000,
 	"rm/queue":                    3390,
-	"cmd/heddle/internal/command": 4400,
+	"cmd/heddle/internal/command": 4290,
 	"rm/leader":                   3492,
 	"rm/service":                  3150,
 	"rm/scheduler/core":           3990,

@@ -150,17 +150,12 @@ func (s *session) logs(l *option.Line) error {
 	return s.logsOut(source, w)
 }
 
-// wantedLogs reads the command line.
-func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
-	complain := func(format string, args ...any) (*wanted, error) {
-		fmt.Fprintf(s.err, format+"\n", args...)
-		return nil, failed
-	}
-	w, known := &wanted{size: logSizeAll, limit: 10240 << 20, node: l.Value("nodeAddress")}, false
+// identify reads whose logs they are, and reports whether the command line says it, or what is wrong with it.
+func (w *wanted) identify(l *option.Line) (known bool, complaint string) {
 	if text := l.Value("applicationId"); text != "" {
 		id, err := records.ParseApplicationID(text)
 		if err != nil {
-			return complain("Invalid ApplicationId specified\n%v", err)
+			return false, fmt.Sprintf("Invalid ApplicationId specified\n%v", err)
 		}
 		w.app, known = id, true
 	}
@@ -168,9 +163,9 @@ func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
 		id, err := records.ParseAttemptID(text)
 		switch {
 		case err != nil:
-			return complain("Invalid AppAttemptId specified\n%v", err)
+			return false, fmt.Sprintf("Invalid AppAttemptId specified\n%v", err)
 		case known && id.App != w.app:
-			return complain("The Application:%v does not have the AppAttempt:%v", w.app, id)
+			return false, fmt.Sprintf("The Application:%v does not have the AppAttempt:%v", w.app, id)
 		}
 		w.app, w.attempt, known = id.App, &id, true
 	}
@@ -178,15 +173,28 @@ func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
 		id, err := records.ParseContainerID(text)
 		switch {
 		case err != nil:
-			return complain("Invalid ContainerId specified\n%v", err)
+			return false, fmt.Sprintf("Invalid ContainerId specified\n%v", err)
 		case w.attempt != nil && id.Attempt != *w.attempt:
-			return complain("The AppAttempt:%v does not have the container:%v", *w.attempt, id)
+			return false, fmt.Sprintf("The AppAttempt:%v does not have the container:%v", *w.attempt, id)
 		case known && id.Attempt.App != w.app:
-			return complain("The Application:%v does not have the container:%v", w.app, id)
+			return false, fmt.Sprintf("The Application:%v does not have the container:%v", w.app, id)
 		}
 		w.app, w.containers, known = id.Attempt.App, []records.ContainerID{id}, true
 	}
+	return known, ""
+}
+
+// wantedLogs reads the command line.
+func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
+	complain := func(format string, args ...any) (*wanted, error) {
+		fmt.Fprintf(s.err, format+"\n", args...)
+		return nil, failed
+	}
+	w := &wanted{size: logSizeAll, limit: 10240 << 20, node: l.Value("nodeAddress")}
+	known, complaint := w.identify(l)
 	switch {
+	case complaint != "":
+		return complain("%s", complaint)
 	case !known:
 		fmt.Fprintln(s.err, "None of applicationId, appAttemptId and containerId is available,  one of them must be specified.")
 		return nil, s.usage()

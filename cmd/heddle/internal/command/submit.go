@@ -147,18 +147,6 @@ func readSubmission(file string) (map[string]json.RawMessage, error) {
 
 // appWhy prints why an application's requests are pending, and why it will lose containers.
 func (s *session) appWhy(text string) error {
-	id, err := records.ParseApplicationID(text)
-	if err != nil {
-		return err
-	}
-	path := heddleAPI + "/apps/" + id.String() + "/pending"
-	if s.json {
-		return notHeddle(s.printREST(path, nil))
-	}
-	c, err := s.cluster()
-	if err != nil {
-		return err
-	}
 	type amount struct {
 		Memory json.Number `json:"memory"`
 		VCores json.Number `json:"vCores"`
@@ -182,8 +170,9 @@ func (s *session) appWhy(text string) error {
 			} `json:"loss"`
 		} `json:"pending"`
 	}
-	if err := c.GetInto(s, path, nil, &answer); err != nil {
-		return notHeddle(err)
+	id, printed, err := s.askOf(text, "pending", &answer)
+	if printed || err != nil {
+		return err
 	}
 	e := answer.Pending
 	s.print("%s is %s in queue %s\n", id, e.State, e.Queue)
