@@ -20,13 +20,9 @@ func (s *Outcomes) RestoreGrant(a AppHandle, n NodeHandle, r records.Resource, p
 // Fail frees a container that ended before its work was done.
 func (s *Outcomes) Fail(h ContainerHandle) { s.freed(h, (*core.Core).Fail) }
 
-// NoteMaster says that a container of an application runs its ApplicationMaster, which counts in the partition of its node from then on.
-func (s *Outcomes) NoteMaster(h AppHandle, c ContainerHandle) {
-	s.running[h] = c
-	if int(c) < len(s.containers) {
-		s.countMaster(h, int(s.containers[c]))
-	}
-}
+// NoteMaster says that a container of an application runs its ApplicationMaster. That counts in the partition that it was asked in, also on a node that another
+// partition lends, until its node changes its label.
+func (s *Outcomes) NoteMaster(h AppHandle, c ContainerHandle) { s.running[h] = c }
 
 // NoteOutputs says how many maps of an application have outputs by now, and how many bytes these have together, as far as nodes tell.
 func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) {

@@ -460,7 +460,7 @@ func TestUsersAreActiveInAllPartitions(t *testing.T) {
 	l.end("u3")
 }
 
-// An ApplicationMaster counts for the limits of the partition that its node is in, also where the node has changed its label, and the next one where it is asked
+// An ApplicationMaster counts for the limits of the partition that its node gets when it changes its label, and the next one where it is asked
 // for again, as recorded.
 func TestMastersCountWhereTheirNodesAre(t *testing.T) {
 	l := newLabelled(t, append([]string{"root.a.accessible-node-labels.x.maximum-am-resource-percent=0.1"}, halvesOfX...)...)
@@ -484,6 +484,27 @@ func TestMastersCountWhereTheirNodesAre(t *testing.T) {
 	l.release("m1", 1, "")
 	if uses := l.UsesOf(l.apps["m1"]); !uses[1].Master {
 		t.Errorf("the next one counts elsewhere: %+v", uses)
+	}
+}
+
+// An ApplicationMaster without a label that runs on a node of a label that isn't exclusive counts for the limits of the default partition, as in YARN.
+func TestMastersOnLentNodesCountWhereTheyAreAsked(t *testing.T) {
+	l := newLabelled(t, append([]string{"maximum-am-resource-percent=0.1"}, halvesOfX...)...)
+	l.SetExclusive("x", false)
+	l.join(1, "d", "")
+	l.join(2, "x", "x")
+	l.submit("full", "b", "v")
+	l.ask("full", row(8, ""))
+	for _, name := range []string{"m1", "m2"} {
+		l.apps[name] = l.AddApp(scheduler.AppSpec{Queue: "root.a", User: "u", Seq: int64(len(l.apps)), AM: schedulertest.GB(1)})
+		l.ask(name, row(1, ""))
+		for _, c := range l.held[name] {
+			l.NoteMaster(l.apps[name], c)
+		}
+	}
+	l.expect("one is within the limit", "full d8, m1 x1, m2", "full", "m1", "m2")
+	if uses := l.UsesOf(l.apps["m1"]); !uses[0].Master || uses[1].Master {
+		t.Errorf("%+v", uses)
 	}
 }
 
