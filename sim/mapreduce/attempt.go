@@ -43,6 +43,9 @@ func (a *attempt) settle() {
 	a.left = max(0, a.left-a.speed()*passed)
 }
 
+// works reports whether it does what its node has a speed for.
+func (a *attempt) works() bool { return !a.fetches && !a.still }
+
 func (a *attempt) speed() float64 {
 	if a.still {
 		return 0
@@ -91,7 +94,7 @@ func (c passed) Handle(arg int64) {
 	}
 	a.settle()
 	if a.fetches {
-		a.fetches, a.ready = false, c.engine.Now()
+		a.node.share(func() { a.fetches, a.ready = false, c.engine.Now() })
 		a.tell()
 		a.plan()
 		return
@@ -128,11 +131,13 @@ const ofProgress = 1_000_000
 
 // end takes an attempt off its node.
 func (a *attempt) end() {
-	a.over, a.moves = true, false
-	a.turn++
-	if i := slices.Index(a.node.attempts, a); i >= 0 {
-		a.node.attempts = slices.Delete(a.node.attempts, i, i+1)
-	}
+	a.node.share(func() {
+		a.over, a.moves = true, false
+		a.turn++
+		if i := slices.Index(a.node.attempts, a); i >= 0 {
+			a.node.attempts = slices.Delete(a.node.attempts, i, i+1)
+		}
+	})
 	if i := slices.Index(a.job.running, a); i >= 0 {
 		a.job.running = slices.Delete(a.job.running, i, i+1)
 	}

@@ -29,7 +29,7 @@ func (c *cluster) stands(h scheduler.ContainerHandle, still bool) {
 	x.still = still
 	if a := x.attempt; a != nil {
 		a.settle()
-		a.still = still
+		a.node.share(func() { a.still = still })
 		a.plan()
 	}
 	if still {

@@ -373,7 +373,7 @@ func (j *master) launch(l stage.Launch) {
 	x.attempt = a
 	c.attempts = append(c.attempts, a)
 	j.running = append(j.running, a)
-	x.node.attempts = append(x.node.attempts, a)
+	x.node.share(func() { x.node.attempts = append(x.node.attempts, a) })
 	a.plan()
 }
 

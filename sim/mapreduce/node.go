@@ -65,7 +65,36 @@ func (n *node) speed(kind, stage string) float64 {
 			break
 		}
 	}
-	return s * n.factor
+	return s * n.factor * n.part()
+}
+
+// part returns which part of its speed each task has that works there: tasks beyond Nodes.Parallel share what these would do.
+func (n *node) part() float64 {
+	if n.is.Parallel == 0 {
+		return 1
+	}
+	working := 0
+	for _, a := range n.attempts {
+		if a.works() {
+			working++
+		}
+	}
+	return min(1, n.is.Parallel/float64(max(1, working)))
+}
+
+// share changes what works at a node, whose tasks may get on more quickly or more slowly for it.
+func (n *node) share(change func()) {
+	if n.is.Parallel == 0 {
+		change()
+		return
+	}
+	for _, a := range n.attempts {
+		a.settle()
+	}
+	change()
+	for _, a := range n.attempts {
+		a.plan()
+	}
 }
 
 // fetches returns which part of the bandwidth a reduce has there.

@@ -88,6 +88,9 @@ func TestSpeedsOfNodes(t *testing.T) {
 			s.Changes = []Change{{At: 6, Node: "n", Speed: pointer(0.)}, {At: 16, Node: "n", Speed: pointer(1.)}}
 		}, 21},
 		"a part straggles": {func(s *Scenario) { s.Settings.Stragglers = Stragglers{1, 3} }, 31},
+		"shared by two":    {func(s *Scenario) { s.Nodes[0].Parallel = 1 }, 21},
+		"one and a half":   {func(s *Scenario) { s.Nodes[0].Parallel = 1.5 }, 1 + 10/.75},
+		"room for both":    {func(s *Scenario) { s.Nodes[0].Parallel = 2 }, 11},
 	} {
 		s := simple(4, 0)
 		s.Jobs[0].Type = "sort"

@@ -69,6 +69,8 @@ type Nodes struct {
 	// Speeds are for types of tasks: a job's type and the stage, as in "sort.map", or one of the two. The most precise one counts.
 	Speeds map[string]float64 `json:"speeds"`
 	Level  int                `json:"level"` // if levels are configured; from 1, higher ones are faster
+	// Parallel is how many tasks work at the speed at a time; more of them share what so many do. 0: any number does.
+	Parallel float64 `json:"parallel"`
 }
 
 // Change is what becomes of a node, or of all nodes of a name.
@@ -232,6 +234,9 @@ func (n *Nodes) check(r *review, path string) {
 	r.number(path+".vcores", float64(n.VCores), 1, math.MaxInt32)
 	r.number(path+".speed", n.Speed, 0, 1000)
 	r.number(path+".level", float64(n.Level), 0, 1000)
+	if n.Parallel != 0 {
+		r.number(path+".parallel", n.Parallel, .01, 1e6)
+	}
 	for _, t := range slices.Sorted(maps.Keys(n.Speeds)) {
 		if v := n.Speeds[t]; !(v > 0 && v <= 1000) {
 			r.bad(path+".speeds."+t, "%v is out of range: give a number above 0, to 1000", v)

@@ -134,7 +134,7 @@ func burst(o *Options, s *Study) error {
 					return nil, err
 				}
 				var times sample
-				for _, d := range r.Latencies(func(o *sim.Outcome) bool { return o.Estimate != sim.Time(shortMean*1e9) }) {
+				for _, d := range r.Latencies(func(o *sim.Outcome) bool { return !isShort(o.Name) }) {
 					times = append(times, d.Seconds())
 				}
 				all = append(all, times.Mean())

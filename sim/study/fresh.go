@@ -235,19 +235,32 @@ func held(j *mapreduce.JobResult, t float64) (sum float64) {
 }
 
 // freshParameters are those of FRESH.
-var freshParameters = []Parameter{
+var freshParameters = append([]Parameter{
 	{Name: "parts", Default: "", What: "A (with k jobs in each stage), mixed (sets B to E, with FIFO and Capacity), large (set B on 20 nodes) and simple (ten jobs of one benchmark); all otherwise"},
 	{Name: "k", Default: "1,3,5,0", What: "for A and simple: jobs that are admitted to each stage; 0: all"},
+}, unsaidParameters...)
+
+// of returns a set whose tasks take as long as that says.
+func (u *unsaid) of(s set) *set {
+	s.of = slices.Clone(s.of)
+	for i := range s.of {
+		s.of[i].map_, s.of[i].reduce = s.of[i].map_*u.maps, s.of[i].reduce*u.reduces
+	}
+	return &s
 }
 
 // Fresh compares FRESH with Fair over each division of slots, and over containers.
 func Fresh(o *Options) (*Study, error) {
 	s := &Study{Title: "FRESH: how slots are divided between maps and reduces (chapter 3). Seconds until all jobs are done.", Seeds: o.Seeds}
+	u := unsaidOf(o)
+	if o.Failed() != nil {
+		return nil, o.Failed()
+	}
 	for _, k := range o.Numbers("k") {
 		if !o.On("parts", "A") {
 			break
 		}
-		t, lines, err := sets[0].compare(10, int(k), o.Seeds, nil)
+		t, lines, err := u.of(sets[0]).compare(10, int(k), o.Seeds, u, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +273,8 @@ func Fresh(o *Options) (*Study, error) {
 		if !o.On("parts", "mixed") {
 			break
 		}
-		t, _, err := sets[i].compare(10, 0, o.Seeds, others(&sets[i], 10))
+		of := u.of(sets[i])
+		t, _, err := of.compare(10, 0, o.Seeds, u, others(of, 10))
 		if err != nil {
 			return nil, err
 		}
@@ -268,7 +282,7 @@ func Fresh(o *Options) (*Study, error) {
 		s.Tables = append(s.Tables, *t)
 	}
 	if o.On("parts", "large") {
-		t, _, err := sets[1].compare(20, 0, o.Seeds, nil)
+		t, _, err := u.of(sets[1]).compare(20, 0, o.Seeds, u, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +293,7 @@ func Fresh(o *Options) (*Study, error) {
 		for _, b := range []half{classification, invertedIndex, wordCount, grep, histogramRatings, histogramMovies} {
 			x := set{b.name, "ten jobs of " + b.name, []times{{b, 10, 0}}, ""}
 			for _, k := range o.Numbers("k") {
-				t, _, err := x.compare(10, int(k), o.Seeds, nil)
+				t, _, err := u.of(x).compare(10, int(k), o.Seeds, u, nil)
 				if err != nil {
 					return nil, err
 				}
@@ -330,7 +344,7 @@ func others(s *set, nodes int) []another {
 }
 
 // compare runs a set with each contender, and with others. k jobs are in each stage, all with 0.
-func (s *set) compare(nodes, k int, seeds Seeds, more []another) (*Table, []Timeline, error) {
+func (s *set) compare(nodes, k int, seeds Seeds, u *unsaid, more []another) (*Table, []Timeline, error) {
 	admitted, key := "all jobs at a time", s.key
 	if nodes != 10 {
 		key += fmt.Sprintf(", %d nodes", nodes)
@@ -358,7 +372,7 @@ func (s *set) compare(nodes, k int, seeds Seeds, more []another) (*Table, []Time
 	results := make([]runs, len(list))
 	var fresh sample
 	for i, c := range list {
-		r, err := with(seeds, c.make)
+		r, err := with(seeds, func() *mapreduce.Scenario { return u.crowd(c.make()) })
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s, %s: %w", s.name, c.name, err)
 		}

@@ -75,6 +75,7 @@ var traceParameters = []Parameter{
 	{Name: "workers", Default: "", What: "sizes of the cluster, such as 3000,4000; those of the texts otherwise"},
 	{Name: "short", Default: "", What: "percent of the workers that are the short partition; that of the text otherwise"},
 	{Name: "repeat", Default: "1", What: "how many times as many jobs: a shape has so many more, and a file's jobs come again after its last one; below 1: the first part of the jobs"},
+	{Name: "shape", Default: "", What: "figures of drawn traces that differ, such as short-spread=1.2+swing=0.5: short- or long-mean (s), -spread, -tasks, -uneven; within (a job), gap (s), swing and burst (of arrivals)"},
 }
 
 // settings returns the traces of a study: those made here, again for each seed, and those that the environment names.
@@ -94,7 +95,17 @@ func settings(o *Options) (all []setting, err error) {
 	for i := range more {
 		more[i].repeat(times)
 	}
-	shapes := []setting{yahooShape.setting(jobsOf(3000, times)), clouderaShape.setting(jobsOf(1500, times)), facebookShape.setting(jobsOf(15_000, times))}
+	var shapes []setting
+	for _, x := range []struct {
+		of   *shape
+		jobs int
+	}{{&yahooShape, 3000}, {&clouderaShape, 1500}, {&facebookShape, 15_000}} {
+		of, err := x.of.with(o.Text("shape"))
+		if err != nil {
+			return nil, err
+		}
+		shapes = append(shapes, of.setting(jobsOf(x.jobs, times)))
+	}
 	for _, x := range append(shapes, more...) {
 		if !o.On("traces", x.key) {
 			continue

@@ -59,6 +59,36 @@ func job(b benchmark, maps, reduces int, how slots) mapreduce.Jobs {
 	return j
 }
 
+// unsaid is what a text on stages doesn't say: how many tasks a node does at full speed (0: any number), and how long maps and reduces take, as multiples of what is chosen.
+type unsaid struct{ parallel, maps, reduces float64 }
+
+var unsaidParameters = []Parameter{
+	{Name: "parallel", Default: "0", What: "tasks that a node of four slots does at full speed; more of them share that. 0: any number"},
+	{Name: "maps", Default: "1", What: "how long maps take, as a multiple"},
+	{Name: "reduces", Default: "1", What: "how long reduces take after they have fetched, as a multiple"},
+}
+
+func unsaidOf(o *Options) *unsaid {
+	return &unsaid{o.Number("parallel"), o.Number("maps"), o.Number("reduces")}
+}
+
+// crowd has the tasks of a node share what it does.
+func (u *unsaid) crowd(s *mapreduce.Scenario) *mapreduce.Scenario {
+	for i := range s.Nodes {
+		s.Nodes[i].Parallel = u.parallel
+	}
+	return s
+}
+
+// in puts all of it into a scenario.
+func (u *unsaid) in(s *mapreduce.Scenario) *mapreduce.Scenario {
+	for i := range s.Jobs {
+		s.Jobs[i].Maps.Seconds *= u.maps
+		s.Jobs[i].Reduces.Seconds *= u.reduces
+	}
+	return u.crowd(s)
+}
+
 // cluster is nodes of four slots, with jobs that are submitted every two seconds.
 func cluster(nodes int, how slots, jobs []mapreduce.Jobs, settings mapreduce.Settings) *mapreduce.Scenario {
 	size := int64(slotsOfNode * unit)
@@ -140,17 +170,21 @@ var slowstarts = []string{"0.05", "0.2", "0.4", "0.6", "0.8", "1.0"}
 // all three rules by the ResourceManager. FRESH stands beside them, as in the text.
 func OMO(o *Options) (*Study, error) {
 	s := &Study{Title: "OMO: when reduces begin (chapter 4). Seconds until all jobs are done.", Seeds: o.Seeds}
+	u := unsaidOf(o)
+	if o.Failed() != nil {
+		return nil, o.Failed()
+	}
 	for i := range workloads {
 		w := &workloads[i]
 		if !o.On("workloads", w.key) {
 			continue
 		}
-		if err := w.compare(o, s); err != nil {
+		if err := w.compare(o, s, u); err != nil {
 			return nil, err
 		}
 	}
 	if o.On("workloads", "scale") {
-		if err := scale(o, s); err != nil {
+		if err := scale(o, s, u); err != nil {
 			return nil, err
 		}
 	}
@@ -158,10 +192,10 @@ func OMO(o *Options) (*Study, error) {
 }
 
 // omoParameters are those of OMO.
-var omoParameters = []Parameter{{Name: "workloads", Default: "", What: "H, terasort, seqcount, wordcount, A, B and scale (sets C to G); all otherwise"}}
+var omoParameters = append([]Parameter{{Name: "workloads", Default: "", What: "H, terasort, seqcount, wordcount, A, B and scale (sets C to G); all otherwise"}}, unsaidParameters...)
 
 // compare runs a workload with each contender.
-func (w *workload) compare(o *Options, s *Study) error {
+func (w *workload) compare(o *Options, s *Study, u *unsaid) error {
 	t := Table{
 		Key: w.key, Title: w.name, Columns: []string{"policy", "makespan", "mean job", "against the best fair", "with the same slots", "against FRESH", "maps only", "both", "shuffle only", "last batch"},
 		Notes: []string{"The text, " + w.text + "."},
@@ -190,7 +224,7 @@ func (w *workload) compare(o *Options, s *Study) error {
 	}
 	fair := map[slots]sample{}
 	for _, l := range lines {
-		r, err := with(o.Seeds, func() *mapreduce.Scenario { return cluster(w.nodes, l.how, w.jobs(l.how), l.settings) })
+		r, err := with(o.Seeds, func() *mapreduce.Scenario { return u.in(cluster(w.nodes, l.how, w.jobs(l.how), l.settings)) })
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", w.name, l.name, err)
 		}
@@ -248,7 +282,7 @@ func lastBatch(r *mapreduce.Result) float64 {
 }
 
 // scale is figure 4.19: larger inputs, and more jobs.
-func scale(o *Options, s *Study) error {
+func scale(o *Options, s *Study, u *unsaid) error {
 	t := Table{
 		Key: "scale", Title: "OMO by the ResourceManager on 20 nodes", Columns: []string{"jobs", "makespan", "times that of set C"},
 		Notes: []string{"The text, figure 4.19: 30 GB and 40 GB take 1.6 and 2.1 times as long as 20 GB; time grows linearly with the number of jobs."},
@@ -260,7 +294,7 @@ func scale(o *Options, s *Study) error {
 		size  [2]int
 	}{{"set C, 12 jobs of 20 GB", 2, large}, {"set D, 12 jobs of 30 GB", 2, [2]int{120, 3}}, {"set E, 12 jobs of 40 GB", 2, [2]int{160, 4}}, {"set F, 18 jobs of 20 GB", 3, large}, {"set G, 24 jobs of 20 GB", 4, large}} {
 		jobs := mixedJobs(benchmarks, x.times, x.size)
-		r, err := with(o.Seeds, func() *mapreduce.Scenario { return cluster(20, shared, jobs(shared), omoSettings) })
+		r, err := with(o.Seeds, func() *mapreduce.Scenario { return u.in(cluster(20, shared, jobs(shared), omoSettings)) })
 		if err != nil {
 			return err
 		}

@@ -150,7 +150,7 @@ func TestSuspensionLosesNothing(t *testing.T) {
 	theirs := sim.Paging{Out: reclaiming, In: reclaiming, Resident: resident}
 	of := func(x regime) figures {
 		t.Helper()
-		x.part = 1. / 8
+		x.trace = &drawn{1. / 8, shortMean, longSpread}
 		f, first, err := x.figures(Seeds{From: 1, To: 1})
 		if err != nil {
 			t.Fatal(err)

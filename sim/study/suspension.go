@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"heddle/internal/timeline"
@@ -44,12 +45,20 @@ const (
 	resident   = 0.6  // part of its memory that an executor uses
 )
 
-// replayed is like the one that the text replays: so many jobs, which load the cluster so much, the short ones with spikes.
-// part is how much of it there is, 0 to 1.
-func replayed(seed uint64, part float64) (jobs []sim.Job) {
+// drawn is a trace like the one that the text replays.
+type drawn struct {
+	part       float64 // how much of it there is, from 0 to 1
+	shortMean  float64 // seconds of a short task; the load stays the same
+	longSpread float64 // deviation of the logarithm of a long job's mean
+}
+
+var wholeTrace = drawn{1, shortMean, longSpread}
+
+// jobs are so many, which load the cluster so much, the short ones with spikes.
+func (d *drawn) jobs(seed uint64) (jobs []sim.Job) {
 	random := rand.New(rand.NewPCG(seed, 8))
 	whole := hours * 3600.
-	length := whole * part
+	length := whole * d.part
 	add := func(name, queue string, at, mean float64, size records.Resource, n int) {
 		j := sim.Job{
 			Name: name, Submit: sim.Time(at * 1e9), Queue: queue, User: "u", Estimate: sim.Time(mean * 1e9),
@@ -65,21 +74,21 @@ func replayed(seed uint64, part float64) (jobs []sim.Job) {
 	// Executors of the text's three sizes, as many as make up the load.
 	sizes := []records.Resource{records.NewResource(16<<10, 8), records.NewResource(32<<10, 8), records.NewResource(32<<10, 16)}
 	executors := longLoad * machines * cores * whole / longJobs / longMean / (32. / 3)
-	for i := range int(longJobs * part) {
-		mean := longMean * math.Exp(longSpread*random.NormFloat64()-longSpread*longSpread/2)
+	for i := range int(longJobs * d.part) {
+		mean := longMean * math.Exp(d.longSpread*random.NormFloat64()-d.longSpread*d.longSpread/2)
 		add(fmt.Sprint("long", i), "root.long", random.Float64()*length, mean, sizes[i%len(sizes)], int(executors*(0.5+random.Float64())+0.5))
 	}
-	tasks := shortLoad * machines * cores * whole / shortJobs / shortMean / 4
-	begins := make([]float64, max(1, int(spikes*part)))
+	tasks := shortLoad * machines * cores * whole / shortJobs / d.shortMean / 4
+	begins := make([]float64, max(1, int(spikes*d.part)))
 	for i := range begins {
 		begins[i] = length * (float64(i) + 0.2 + 0.6*random.Float64()) / float64(len(begins))
 	}
-	for i := range int(shortJobs * part) {
+	for i := range int(shortJobs * d.part) {
 		at := random.Float64() * length
 		if random.Float64() < spiked {
 			at = begins[random.IntN(len(begins))] + spikeLasts*random.Float64()
 		}
-		add(fmt.Sprint("short", i), "root.short", at, shortMean, records.NewResource(4<<10, 4), int(tasks*(0.5+random.Float64())+0.5))
+		add(fmt.Sprint("short", i), "root.short", at, d.shortMean, records.NewResource(4<<10, 4), int(tasks*(0.5+random.Float64())+0.5))
 	}
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
 	return jobs
@@ -96,7 +105,7 @@ type regime struct {
 	tries   int
 	longest time.Duration // that a container is suspended in all; 0: an hour
 	paging  sim.Paging
-	part    float64          // of the trace; 0: all of it
+	trace   *drawn           // nil: wholeTrace
 	step    records.Resource // that graceful preemption takes at a time; zero: the default
 }
 
@@ -142,7 +151,7 @@ type replay struct {
 }
 
 func (x *regime) run(seed uint64) (*replay, error) {
-	return x.serve(replayed(seed, cmp.Or(x.part, 1)))
+	return x.serve(cmp.Or(x.trace, &wholeTrace).jobs(seed))
 }
 
 // serve runs jobs.
@@ -166,7 +175,7 @@ func (x *regime) serve(jobs []sim.Job) (*replay, error) {
 	}
 	w := &watcher{last: jobs[len(jobs)-1].Submit, short: make([]bool, len(jobs))}
 	for i := range jobs {
-		w.short[i] = jobs[i].Estimate == sim.Time(shortMean*1e9)
+		w.short[i] = isShort(jobs[i].Name)
 	}
 	c.Watch = w.watch
 	r, err := c.Run()
@@ -203,6 +212,9 @@ func (w *watcher) watch(now sim.Time, job int, change records.Resource) {
 	w.used[kind] += change.VCores()
 }
 
+// isShort reports whether that is the name of a short job.
+func isShort(name string) bool { return strings.HasPrefix(name, "short") }
+
 // figures of a regime over several seeds.
 type figures struct{ median, short, delay, longest, long, tail, suspended, killed, lost, failed, busy, spread sample }
 
@@ -227,7 +239,7 @@ func (x *regime) figuresOf(seeds Seeds, run func(seed uint64) (*replay, error)) 
 
 // add adds the run with another seed.
 func (f *figures) add(r *replay) {
-	short := func(o *sim.Outcome) bool { return o.Estimate == sim.Time(shortMean*1e9) }
+	short := func(o *sim.Outcome) bool { return isShort(o.Name) }
 	long := func(o *sim.Outcome) bool { return !short(o) }
 	s, l := r.Latencies(short), r.Latencies(long)
 	f.median, f.short = append(f.median, sim.Percentile(s, 50).Seconds()), append(f.short, sim.Percentile(s, 95).Seconds())
@@ -256,6 +268,8 @@ func (f *figures) add(r *replay) {
 var suspensionParameters = []Parameter{
 	{Name: "tables", Default: "", What: "policies, tries, quick (disks), orders, bounds, steps, patterns, burst and causes; all otherwise"},
 	{Name: "part", Default: "1", What: "of the trace of 3.8 hours, from 0 to 1"},
+	{Name: "short-mean", Default: "20", What: "seconds of a short task of the trace, whose load stays the same; the text doesn't say"},
+	{Name: "long-spread", Default: "0.6", What: "deviation of the logarithm of a long job's mean task in the trace; the text doesn't say"},
 }
 
 var suspensionColumns = []string{
@@ -308,9 +322,12 @@ func Suspension(o *Options) (*Study, error) {
 	s := &Study{
 		Title: "Suspension: preemption that loses nothing (BIG-C). 26 nodes, 2020 short and 182 long jobs in 3.8 h. Seconds.", Seeds: o.Seeds,
 	}
-	part := o.Number("part")
-	if part <= 0 || part > 1 {
+	trace := drawn{o.Number("part"), o.Number("short-mean"), o.Number("long-spread")}
+	if trace.part <= 0 || trace.part > 1 {
 		o.Fail("part", "a number above 0, to 1")
+	}
+	if trace.shortMean <= 0 {
+		o.Fail("short-mean", "a number above 0")
 	}
 	if o.Failed() != nil {
 		return nil, o.Failed()
@@ -364,7 +381,7 @@ func Suspension(o *Options) (*Study, error) {
 			continue
 		}
 		for i := range t.all {
-			t.all[i].part = part
+			t.all[i].trace = &trace
 		}
 		if err := regimes(o.Seeds, s, Table{Key: t.key, Title: t.title, Notes: t.notes}, t.all, func(x *regime) func(uint64) (*replay, error) { return x.run }, t.key == "policies"); err != nil {
 			return nil, err

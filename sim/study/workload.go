@@ -2,9 +2,12 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,11 +98,12 @@ type shape struct {
 	within      float64 // a job: the deviation of the logarithms of its tasks' durations
 	gap         float64 // s between two jobs, in the mean
 	burst       int     // jobs until arrivals get slower or faster
+	swing       float64 // by how much: a part of gap
 }
 
 // yahooShape is that of Yahoo's trace: 90.6 % of the jobs are short, and have 2 % of the work. Arrivals keep some 3,500 workers busy.
 var yahooShape = shape{
-	like: yahoo, of: "Yahoo", part: .094, within: .3, gap: 4.2, burst: 100,
+	like: yahoo, of: "Yahoo", part: .094, within: .3, gap: 4.2, burst: 100, swing: .25,
 	short: class{mean: 15, spread: 1, longest: 90, tasks: 8, uneven: 1.2, most: 1000},
 	long:  class{least: 91, mean: 500, spread: .8, longest: math.Inf(1), tasks: 120, uneven: 1, most: 2000},
 }
@@ -108,7 +112,7 @@ var yahooShape = shape{
 // are stragglers (tables 4.1 and 4.4 of the text on Eirene), which determines within. Durations are chosen below and above the cutoff, the tasks of long
 // jobs by the part of the work, and arrivals so that some 13,000 workers are busy, with which the text calls the cluster overloaded.
 var clouderaShape = shape{
-	like: cloudera, of: "Cloudera", part: .05, within: .24, gap: 6, burst: 60,
+	like: cloudera, of: "Cloudera", part: .05, within: .24, gap: 6, burst: 60, swing: .25,
 	short: class{mean: 30, spread: .8, longest: 240, tasks: 95, uneven: 1.2, most: 2000},
 	long:  class{least: 300, mean: 900, spread: .6, longest: math.Inf(1), tasks: 750, uneven: .8, most: 4000},
 }
@@ -116,9 +120,32 @@ var clouderaShape = shape{
 // facebookShape is that of the first 100,000 jobs of Facebook's: 98 % of the jobs are short, and have 2 % of the work. Short jobs have 10 tasks in the
 // mean, and 8.2 % of these are stragglers. The rest is chosen as for Cloudera's, so that some 57,000 workers are busy: the text calls 50,000 overloaded.
 var facebookShape = shape{
-	like: facebook, of: "Facebook", part: .02, within: .29, gap: .118, burst: 4000,
+	like: facebook, of: "Facebook", part: .02, within: .29, gap: .118, burst: 4000, swing: .25,
 	short: class{mean: 10, spread: .9, longest: 50, tasks: 4.7, uneven: 1.2, most: 1000},
 	long:  class{least: 85, mean: 320, spread: .7, longest: math.Inf(1), tasks: 600, uneven: .8, most: 4000},
+}
+
+// with returns a shape of which some figures differ, as in "short-mean=20+swing=0.5".
+func (x shape) with(changes string) (*shape, error) {
+	if changes == "" {
+		return &x, nil
+	}
+	burst := float64(x.burst)
+	of := map[string]*float64{
+		"short-mean": &x.short.mean, "short-spread": &x.short.spread, "short-tasks": &x.short.tasks, "short-uneven": &x.short.uneven,
+		"long-mean": &x.long.mean, "long-spread": &x.long.spread, "long-tasks": &x.long.tasks, "long-uneven": &x.long.uneven,
+		"within": &x.within, "gap": &x.gap, "swing": &x.swing, "burst": &burst,
+	}
+	for change := range strings.SplitSeq(changes, "+") {
+		name, value, _ := strings.Cut(change, "=")
+		v, err := strconv.ParseFloat(value, 64)
+		if of[name] == nil || err != nil || !(v >= 0 && v <= 1e6) {
+			return nil, fmt.Errorf("shape %q: give a number from 0 to 1e6 for one of %s", change, strings.Join(slices.Sorted(maps.Keys(of)), ", "))
+		}
+		*of[name] = v
+	}
+	x.burst = max(1, int(burst))
+	return &x, nil
 }
 
 // setting returns a trace of so many jobs with a shape, another one for each seed.
@@ -156,7 +183,7 @@ func (x *shape) trace(jobs int, seed uint64) (all []sim.Job) {
 		}
 		j.Estimate = sum / sim.Time(tasks)
 		all = append(all, j)
-		at += rng.ExpFloat64() * x.gap * []float64{.75, 1.25}[n/x.burst%2]
+		at += rng.ExpFloat64() * x.gap * []float64{1 - x.swing, 1 + x.swing}[n/x.burst%2]
 	}
 	return all
 }
