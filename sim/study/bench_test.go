@@ -105,10 +105,10 @@ func bench(b *testing.B, name string, run func() (int, error)) {
 func BenchmarkHybrid(b *testing.B) {
 	for _, x := range []struct {
 		name    string
-		shape   *shape
+		shape   synthetic
 		jobs    int
 		workers int
-	}{{"cloudera", &clouderaShape, 1500, 13_000}, {"facebook", &facebookShape, 15_000, 50_000}} {
+	}{{"cloudera", clouderaShape, 1500, 13_000}, {"facebook", facebookShape, 15_000, 50_000}} {
 		s := x.shape.setting(x.jobs)
 		jobs := s.jobs(1)
 		for _, mode := range []string{"eagle", "eirene"} {

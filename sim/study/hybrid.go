@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
+	"heddle/sim/study/shape"
 )
 
 // outcome is the completion times of short and long jobs with several seeds, and what else studies look at.
@@ -97,14 +98,15 @@ func settings(o *Options) (all []setting, err error) {
 	}
 	var shapes []setting
 	for _, x := range []struct {
-		of   *shape
+		of   synthetic
 		jobs int
-	}{{&yahooShape, 3000}, {&clouderaShape, 1500}, {&facebookShape, 15_000}} {
-		of, err := x.of.with(o.Text("shape"))
+	}{{yahooShape, 3000}, {clouderaShape, 1500}, {facebookShape, 15_000}} {
+		changed, err := x.of.With(o.Text("shape"))
 		if err != nil {
 			return nil, err
 		}
-		shapes = append(shapes, of.setting(jobsOf(x.jobs, times)))
+		of := synthetic{x.of.like, changed}
+		shapes = append(shapes, of.setting(shape.Jobs(x.jobs, times)))
 	}
 	for _, x := range append(shapes, more...) {
 		if !o.On("traces", x.key) {

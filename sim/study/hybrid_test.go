@@ -9,6 +9,7 @@ import (
 	"heddle/internal/timeline/timelinetest"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
+	"heddle/sim/study/shape"
 )
 
 // The formula for batch sampling: that of random placement for one probe a task, and figures worked out by hand.
@@ -31,7 +32,7 @@ func TestFormulaOfBatchSampling(t *testing.T) {
 func TestJobsStartAtOnceAsOftenAsTheFormulaSays(t *testing.T) {
 	for _, d := range []float64{1, 2} {
 		const jobs = 4000
-		r, err := hybrid.Run(exponential(jobs, 5, 2000, .5, 1), hybrid.Options{
+		r, err := hybrid.Run(shape.Exponential(jobs, 5, 2000, .5, 1), hybrid.Options{
 			Mode: "sparrow", Workers: 2000, Cutoff: time.Minute, Seed: 1, Exact: true, Ratio: d,
 		})
 		if err != nil {

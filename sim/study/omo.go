@@ -63,7 +63,10 @@ func job(b benchmark, maps, reduces int, how slots) mapreduce.Jobs {
 type unsaid struct{ parallel, maps, reduces float64 }
 
 var unsaidParameters = []Parameter{
-	{Name: "parallel", Default: "0", What: "tasks that a node of four slots does at full speed; more of them share that. 0: any number"},
+	{
+		Name: "parallel", Default: "0",
+		What: "tasks that a node of four slots does at full speed; more of them share that. 0: any number",
+	},
 	{Name: "maps", Default: "1", What: "how long maps take, as a multiple"},
 	{Name: "reduces", Default: "1", What: "how long reduces take after they have fetched, as a multiple"},
 }
@@ -192,7 +195,10 @@ func OMO(o *Options) (*Study, error) {
 }
 
 // omoParameters are those of OMO.
-var omoParameters = append([]Parameter{{Name: "workloads", Default: "", What: "H, terasort, seqcount, wordcount, A, B and scale (sets C to G); all otherwise"}}, unsaidParameters...)
+var omoParameters = append([]Parameter{{
+	Name: "workloads", Default: "",
+	What: "H, terasort, seqcount, wordcount, A, B and scale (sets C to G); all otherwise",
+}}, unsaidParameters...)
 
 // compare runs a workload with each contender.
 func (w *workload) compare(o *Options, s *Study, u *unsaid) error {
@@ -224,7 +230,8 @@ func (w *workload) compare(o *Options, s *Study, u *unsaid) error {
 	}
 	fair := map[slots]sample{}
 	for _, l := range lines {
-		r, err := with(o.Seeds, func() *mapreduce.Scenario { return u.in(cluster(w.nodes, l.how, w.jobs(l.how), l.settings)) })
+		r, err := with(o.Seeds,
+			func() *mapreduce.Scenario { return u.in(cluster(w.nodes, l.how, w.jobs(l.how), l.settings)) })
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", w.name, l.name, err)
 		}

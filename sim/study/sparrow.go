@@ -9,6 +9,7 @@ import (
 
 	"heddle/sim"
 	"heddle/sim/hybrid"
+	"heddle/sim/study/shape"
 )
 
 // atOnce returns the probability that all m tasks of a job start at once if it probes n workers, each of which is busy with a probability.
@@ -88,7 +89,7 @@ func sparrowResponse(o *Options, s *Study) error {
 				all[i] = append(all[i], mean)
 			}
 			for i, d := range []float64{1.5, 2} {
-				r, err := hybrid.Run(exponential(2*jobs, tasks, workers, load, seed), hybrid.Options{
+				r, err := hybrid.Run(shape.Exponential(2*jobs, tasks, workers, load, seed), hybrid.Options{
 					Mode: "sparrow", Workers: workers, Cutoff: time.Minute, Seed: seed, Exact: true, Ratio: d, WarmUp: jobs,
 				})
 				if err != nil {
@@ -135,7 +136,7 @@ func sparrowZero(o *Options, s *Study) error {
 			for seed := range o.Seeds.All() {
 				_, a := responses(placement{"random", 1, false}, workers, c.cores, c.tasks, jobs, jobs, load, seed)
 				_, b := responses(placement{"per task", 2, false}, workers, c.cores, c.tasks, jobs, jobs, load, seed)
-				r, err := hybrid.Run(exponential(2*jobs, c.tasks, workers*c.cores, load, seed), hybrid.Options{
+				r, err := hybrid.Run(shape.Exponential(2*jobs, c.tasks, workers*c.cores, load, seed), hybrid.Options{
 					Mode: "sparrow", Workers: workers, Slots: c.cores, Cutoff: time.Minute, Seed: seed, Exact: true, Ratio: 2, WarmUp: jobs,
 				})
 				if err != nil {
@@ -155,7 +156,7 @@ func sparrowZero(o *Options, s *Study) error {
 // equal makes jobs of ten tasks that last equally long, of which a part are long, that keep a part of the slots busy.
 func equal(jobs, slots int, load, partLong float64, long time.Duration, seed uint64) []sim.Job {
 	const tasks, short = 10, .1
-	all := exponential(jobs, tasks, slots, load, seed)
+	all := shape.Exponential(jobs, tasks, slots, load, seed)
 	mean := (1-partLong)*short + partLong*long.Seconds()
 	random := newRandom(seed)
 	for i := range all {

@@ -88,7 +88,8 @@ func (d *drawn) jobs(seed uint64) (jobs []sim.Job) {
 		if random.Float64() < spiked {
 			at = begins[random.IntN(len(begins))] + spikeLasts*random.Float64()
 		}
-		add(fmt.Sprint("short", i), "root.short", at, d.shortMean, records.NewResource(4<<10, 4), int(tasks*(0.5+random.Float64())+0.5))
+		add(fmt.Sprint("short", i), "root.short", at, d.shortMean, records.NewResource(4<<10, 4),
+			int(tasks*(0.5+random.Float64())+0.5))
 	}
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
 	return jobs
@@ -268,8 +269,14 @@ func (f *figures) add(r *replay) {
 var suspensionParameters = []Parameter{
 	{Name: "tables", Default: "", What: "policies, tries, quick (disks), orders, bounds, steps, patterns, burst and causes; all otherwise"},
 	{Name: "part", Default: "1", What: "of the trace of 3.8 hours, from 0 to 1"},
-	{Name: "short-mean", Default: "20", What: "seconds of a short task of the trace, whose load stays the same; the text doesn't say"},
-	{Name: "long-spread", Default: "0.6", What: "deviation of the logarithm of a long job's mean task in the trace; the text doesn't say"},
+	{
+		Name: "short-mean", Default: "20",
+		What: "seconds of a short task of the trace, whose load stays the same; the text doesn't say",
+	},
+	{
+		Name: "long-spread", Default: "0.6",
+		What: "deviation of the logarithm of a long job's mean task in the trace; the text doesn't say",
+	},
 }
 
 var suspensionColumns = []string{

@@ -11,7 +11,7 @@ import (
 // Each shape has both classes of jobs, in about the shares of its text, and another trace for another seed only.
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
-		x                shape
+		x                synthetic
 		jobs             int
 		seed             uint64
 		short, work      float64 // of the jobs, and of the work
@@ -22,7 +22,7 @@ func TestShapes(t *testing.T) {
 		{clouderaShape, 500, 3, .95, .09, 13_000, .02, .03},
 		{facebookShape, 5000, 1, .98, .02, 57_000, .005, .006},
 	} {
-		s, jobs := c.x.setting(c.jobs), c.x.trace(c.jobs, c.seed)
+		s, jobs := c.x.setting(c.jobs), c.x.Trace(c.jobs, c.seed)
 		var short, work, all float64
 		for i := range jobs {
 			j := &jobs[i]
@@ -47,7 +47,7 @@ func TestShapes(t *testing.T) {
 		if math.Abs(short-c.short) > c.jobsOff || math.Abs(work-c.work) > c.workOff || math.Abs(busy/c.busy-1) > .4 {
 			t.Errorf("%s: %.3f of the jobs are short, with %.4f of the work; %.0f workers are busy", s.name, short, work, busy)
 		}
-		if !reflect.DeepEqual(c.x.trace(20, c.seed), jobs[:20]) || reflect.DeepEqual(c.x.trace(20, c.seed+1), jobs[:20]) {
+		if !reflect.DeepEqual(c.x.Trace(20, c.seed), jobs[:20]) || reflect.DeepEqual(c.x.Trace(20, c.seed+1), jobs[:20]) {
 			t.Errorf("%s: its seed doesn't determine it", s.name)
 		}
 	}
@@ -76,25 +76,5 @@ func TestTracesThatAreRepeated(t *testing.T) {
 		t.Error("no parameter repeat")
 	} else if _, err := settings(o); err == nil {
 		t.Error("no jobs at all are a trace")
-	}
-}
-
-// A shape may differ in any figure: tasks of a job that don't differ are alike. Other words, and what isn't a number, are refused.
-func TestShapesThatDiffer(t *testing.T) {
-	x, err := clouderaShape.with("within=0+short-mean=5+burst=7+swing=1")
-	if err != nil || x.short.mean != 5 || x.burst != 7 || x.swing != 1 || clouderaShape.within == 0 {
-		t.Fatalf("%+v, %v", x, err)
-	}
-	for _, j := range x.trace(50, 1) {
-		for _, task := range j.Stages[0].Tasks {
-			if task.Duration != j.Estimate {
-				t.Errorf("a task takes %v in a job of %v", task.Duration, j.Estimate)
-			}
-		}
-	}
-	for _, bad := range []string{"width=1", "within", "within=-1", "within=x", "within=1+"} {
-		if _, err := clouderaShape.with(bad); err == nil {
-			t.Errorf("%q is taken", bad)
-		}
 	}
 }

@@ -47,7 +47,10 @@ func bigc() part {
 	}
 	rows = append(rows,
 		figure{item: "7b: the same, kill and IP", text: "above GP", ours: append(of("suspension-steps", "steps", kill, "spread of long jobs"), of("suspension-steps", "steps", ip, "spread of long jobs")...), why: "As above."},
-		figure{item: "8a: the trace, short and long jobs alone", text: "17 and 75 % of the cluster", says: "the same, by construction: `drawn` in sim/study/suspension.go"},
+		figure{
+			item: "8a: the trace, short and long jobs alone", text: "17 and 75 % of the cluster",
+			says: "the same, by construction: `drawn` in sim/study/suspension.go",
+		},
 		figure{item: "8b: short jobs' p95: reserve, kill, IP, GP, in s", text: "183 / 176 / 118 / 96", theirs: []float64{183, 176, 118, 96}, ours: append(append(append(of("suspension-policies", "policies", "reserve", "p95"), of("suspension-policies", "policies", kill, "p95")...), of("suspension-policies", "policies", ip, "p95")...), of("suspension-policies", "policies", gp, "p95")...), why: part4 + "Killing takes what is asked for at once here; see the next row."},
 		figure{item: "8b, cause: kill takes a tenth a round, YARN's default", text: "176", ours: of("suspension-policies", "policies", "kill, with YARN's defaults", "p95"), why: "IP is 37 % and GP 47 % below it (the paper: 33 and 45 %): rounds are the cause of kill's place. How long a short task takes, 20 s here, isn't given."},
 		figure{item: "8c: long jobs' p90 with GP, against FIFO", text: "+4 %", theirs: []float64{4}, ours: of("suspension-policies", "policies", gp, "against FIFO"), why: part4 + quick},
