@@ -41,7 +41,7 @@ func (x *target) foreignResources() {
 	m := x.unmanaged(hostile)
 	box := m.container()
 	whoami := filepath.Join(x.Dir(), "work", "whoami")
-	must(x, protocol.StartContainers, m.node(box), launch(box, nil, "id -un > "+whoami))
+	must(x, protocol.StartContainers, m.Node(box), launch(box, nil, "id -un > "+whoami))
 	m.ended(box)
 	if raw, err := os.ReadFile(whoami); err != nil || strings.TrimSpace(string(raw)) != hostile {
 		x.t.Fatalf("the container of %s runs as %q, %v: nothing would be proven", hostile, raw, err)
@@ -57,7 +57,7 @@ func (x *target) foreignResources() {
 			}
 			box := m.container()
 			stolen := filepath.Join(x.Dir(), "work", "stolen-"+containerName(box))
-			resp, err := protocol.StartContainers.Call(x.t.Context(), m.node(box), launch(box, map[string]*pb.LocalResource{"loot": resource(path, v)}, "cat loot loot/* > "+stolen+"; exit 0"))
+			resp, err := protocol.StartContainers.Call(x.t.Context(), m.Node(box), launch(box, map[string]*pb.LocalResource{"loot": resource(path, v)}, "cat loot loot/* > "+stolen+"; exit 0"))
 			if err != nil || len(resp.GetFailedRequests()) > 0 {
 				continue // it was refused at once
 			}
@@ -101,7 +101,7 @@ func (x *target) workFolderLinks() {
 	ready := filepath.Join(x.Dir(), "work", "ready")
 	// the work folder itself becomes a link, and all that is in it
 	script := fmt.Sprintf(`d=$PWD; cd /; mv $d $d.old && ln -s %[1]s $d; for l in $(echo $LOG_DIRS | tr , ' '); do mv $l $l.old; ln -s %[1]s $l; done; touch %[2]s; exec sleep 1000`, victim, ready)
-	must(x, protocol.StartContainers, m.node(box), launch(box, nil, script))
+	must(x, protocol.StartContainers, m.Node(box), launch(box, nil, script))
 	await.Slowly(x.t, "the container has put its links", func() bool {
 		_, err := os.Stat(ready)
 		return err == nil
@@ -116,10 +116,10 @@ func (x *target) workFolderLinks() {
 		list = append(list, e)
 	}
 	req.SetLocalResources(list)
-	_, _ = protocol.Localize.Call(x.t.Context(), m.node(box), req) // what counts is what it leaves
+	_, _ = protocol.Localize.Call(x.t.Context(), m.Node(box), req) // what counts is what it leaves
 	stop := &pb.StopContainersRequest{}
 	stop.SetContainerId([]*pb.ContainerId{box.GetId()})
-	must(x, protocol.StopContainers, m.node(box), stop)
+	must(x, protocol.StopContainers, m.Node(box), stop)
 	m.ended(box)
 	m.kill()
 	await.Slowly(x.t, "the application's folders are removed", func() bool {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
@@ -27,7 +28,7 @@ func TestOnlyWhoKnowsTheSecretIsANode(t *testing.T) {
 	shared, other := filepath.Join(dir, "secret"), filepath.Join(dir, "other")
 	write(t, shared, "a secret that all daemons of this cluster share", 0o600)
 	write(t, other, "a secret that all daemons of another cluster share", 0o600)
-	c, err := daemons.New(daemons.Options{
+	c := cluster.New(t, daemons.Options{
 		Binary: binary, Dir: dir, ResourceManagers: 3, NodeManagers: 3, Memory: 4096, Direct: true,
 		Set: map[string]string{
 			"heddle.cluster.secret-file":                              shared,
@@ -35,19 +36,8 @@ func TestOnlyWhoKnowsTheSecretIsANode(t *testing.T) {
 			"yarn.scheduler.minimum-allocation-mb":                    "256",
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	x := &target{Cluster: c, t: t, binary: binary, client: ipc.NewClient(ipc.ClientConfig{CallTimeout: time.Minute})}
-	t.Cleanup(func() {
-		x.client.Close()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(c.Tails(4000))
-		}
-	})
+	t.Cleanup(x.client.Close)
 	for _, name := range append(c.ResourceManagers, "nm1") {
 		if err := c.Start(name); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"heddle/integration/peer"
 	"heddle/rm"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -17,7 +18,7 @@ func (x *target) bytesThatAreNoText() {
 		ctx := x.submission(hostile)
 		change(ctx)
 		// it may be refused, or taken and made valid
-		if _, err := protocol.SubmitApplication.Call(x.t.Context(), x.as(hostile), submit(ctx)); err == nil {
+		if _, err := protocol.SubmitApplication.Call(x.t.Context(), x.as(hostile), peer.Submission(ctx)); err == nil {
 			x.killAs(hostile, records.ApplicationIDFrom(ctx.GetApplicationId()))
 		}
 		x.unharmed()
@@ -34,18 +35,18 @@ func (x *target) bytesThatAreNoText() {
 	register := &pb.RegisterApplicationMasterRequest{}
 	register.SetHost(bad)
 	register.SetTrackingUrl(bad)
-	_, _ = protocol.RegisterApplicationMaster.Call(x.t.Context(), m.rm, register)
+	_, _ = protocol.RegisterApplicationMaster.Call(x.t.Context(), m.RM, register)
 	finish := &pb.FinishApplicationMasterRequest{}
 	finish.SetDiagnostics(bad)
 	finish.SetTrackingUrl(bad)
 	finish.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_FAILED)
-	_, _ = protocol.FinishApplicationMaster.Call(x.t.Context(), m.rm, finish)
+	_, _ = protocol.FinishApplicationMaster.Call(x.t.Context(), m.RM, finish)
 	x.unharmed()
 
 	// a command whose standard error is Latin-1, and long: its end is cut off somewhere
 	m = x.unmanaged(hostile)
 	box := m.container()
-	must(x, protocol.StartContainers, m.node(box), launch(box, nil, `printf 'b\344d %.0s' $(seq 3000) >&2; printf 'gut\303\244 %.0s' $(seq 3000) >&2; exit 1`))
+	must(x, protocol.StartContainers, m.Node(box), launch(box, nil, `printf 'b\344d %.0s' $(seq 3000) >&2; printf 'gut\303\244 %.0s' $(seq 3000) >&2; exit 1`))
 	if s := m.ended(box); s.GetExitStatus() != 1 {
 		x.t.Errorf("a command that fails ends with %d: %s", s.GetExitStatus(), s.GetDiagnostics())
 	}
@@ -59,7 +60,7 @@ func (x *target) hugeSubmissions() {
 		v.SetKey("X")
 		v.SetValue(strings.Repeat("x", size))
 		ctx.GetAmContainerSpec().SetEnvironment([]*pb.StringStringMap{v})
-		return submit(ctx)
+		return peer.Submission(ctx)
 	}
 	refused(x, "a submission of 70 MB", protocol.SubmitApplication, x.as(hostile), big(70<<20))
 	x.unharmed()
@@ -82,22 +83,22 @@ func (x *target) hugeAsks() {
 	req := &pb.AllocateRequest{}
 	var all []*pb.ResourceRequest
 	for i := range 100000 {
-		r := ask(1)
+		r := peer.Ask(1, records.NewResource(256, 1)).GetAsk()[0]
 		r.SetAllocationRequestId(int64(i + 1))
 		all = append(all, r)
 	}
 	req.SetAsk(all)
-	if _, err := m.allocate(req); err == nil {
+	if _, err := m.Allocate(req); err == nil {
 		x.t.Error("requests of 100,000 kinds are taken")
 	}
 	var places []*pb.ResourceRequest
 	for i := range 200000 {
-		r := ask(1)
+		r := peer.Ask(1, records.NewResource(256, 1)).GetAsk()[0]
 		r.SetResourceName("host" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + string(rune('a'+i/17576%26)))
 		places = append(places, r)
 	}
 	req.SetAsk(places)
-	_, _ = m.allocate(req) // names of hosts that aren't there: refused, or taken within bounds
+	_, _ = m.Allocate(req) // names of hosts that aren't there: refused, or taken within bounds
 }
 
 // hugeStatusRequests ask a node for a million containers that it doesn't have.
@@ -108,12 +109,12 @@ func (x *target) hugeStatusRequests() {
 	ids := make([]*pb.ContainerId, 1000000)
 	for i := range ids {
 		id := &pb.ContainerId{}
-		id.SetAppAttemptId(m.attempt.PB())
+		id.SetAppAttemptId(m.Attempt.PB())
 		id.SetId(int64(i + 1000))
 		ids[i] = id
 	}
 	req.SetContainerId(ids)
-	_, _ = protocol.GetContainerStatuses.Call(x.t.Context(), m.node(box), req) // what counts is the memory
+	_, _ = protocol.GetContainerStatuses.Call(x.t.Context(), m.Node(box), req) // what counts is the memory
 	list := x.to(rm.ClientAddress, protocol.ApplicationClient, x.who(hostile))
 	apps := &pb.GetApplicationsRequest{}
 	apps.SetApplicationTags([]string{strings.Repeat("t", 1<<20)})

@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/nm/proc"
 	"heddle/rm"
@@ -113,23 +115,9 @@ func newTarget(t *testing.T, r *realm) *target {
 		r.secure(t, &options)
 		client.Protection = options.Protection
 	}
-	x.Cluster, err = daemons.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x.Cluster = cluster.New(t, options)
 	x.client = ipc.NewClient(client)
-	t.Cleanup(func() {
-		x.client.Close()
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, p := range x.Panics() {
-			t.Errorf("panic: %s", p)
-		}
-		if t.Failed() {
-			t.Log(x.Tails(4000))
-		}
-	})
+	t.Cleanup(x.client.Close)
 	x.start()
 	return x
 }
@@ -301,14 +289,10 @@ func (x *target) job(n int) {
 
 // master is an ApplicationMaster that nobody launched: this test.
 type master struct {
+	*peer.Master
 	*target
-	user     string
-	id       records.ApplicationID
-	attempt  records.AttemptID
-	token    token.Token
-	rm       ipc.Invoker
-	response int32
-	nmTokens map[records.NodeID]token.Token
+	user string
+	id   records.ApplicationID
 }
 
 func (x *target) submission(user string) *pb.ApplicationSubmissionContext {
@@ -322,30 +306,26 @@ func (x *target) submission(user string) *pb.ApplicationSubmissionContext {
 	return ctx
 }
 
-func submit(ctx *pb.ApplicationSubmissionContext) *pb.SubmitApplicationRequest {
-	req := &pb.SubmitApplicationRequest{}
-	req.SetApplicationSubmissionContext(ctx)
-	return req
-}
-
 // unmanaged submits an application and registers as its ApplicationMaster.
 func (x *target) unmanaged(user string) *master {
 	x.t.Helper()
 	ctx := x.submission(user)
-	must(x, protocol.SubmitApplication, x.as(user), submit(ctx))
-	m := &master{target: x, user: user, id: records.ApplicationIDFrom(ctx.GetApplicationId()), nmTokens: map[records.NodeID]token.Token{}}
-	ask := &pb.GetApplicationReportRequest{}
-	ask.SetApplicationId(ctx.GetApplicationId())
-	await.Slowly(x.t, "the owner gets the token of his ApplicationMaster", func() bool {
-		r := must(x, protocol.GetApplicationReport, x.as(user), ask).GetApplicationReport()
-		m.attempt = records.AttemptIDFrom(r.GetCurrentApplicationAttemptId())
-		m.token = token.FromPB(r.GetAmRmToken())
-		return len(m.token.Identifier) > 0
-	})
-	m.rm = x.to(rm.MasterAddress, protocol.ApplicationMaster, ipc.Identity{Token: &m.token})
+	m := &master{x.wire().Unmanaged(x.t, user, ctx), x, user, records.ApplicationIDFrom(ctx.GetApplicationId())}
 	x.t.Cleanup(m.kill)
-	must(x, protocol.RegisterApplicationMaster, m.rm, &pb.RegisterApplicationMasterRequest{})
 	return m
+}
+
+// wire is how an ApplicationMaster reaches the cluster.
+func (x *target) wire() peer.Ports {
+	return peer.Ports{
+		Client: x.as,
+		Master: func(t token.Token) ipc.Invoker {
+			return x.to(rm.MasterAddress, protocol.ApplicationMaster, ipc.Identity{Token: &t})
+		},
+		Node: func(node records.NodeID, t token.Token) ipc.Invoker {
+			return x.client.Endpoint(node.String(), protocol.ContainerManagement, ipc.Identity{Token: &t})
+		},
+	}
 }
 
 // kill ends the application, so that the next attack finds room.
@@ -360,93 +340,26 @@ func (x *target) killAs(user string, id records.ApplicationID) {
 	})
 }
 
-func (m *master) allocate(req *pb.AllocateRequest) (*pb.AllocateResponse, error) {
-	req.SetResponseId(m.response)
-	resp, err := protocol.Allocate.Call(m.t.Context(), m.rm, req)
-	if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
-		must(m.target, protocol.RegisterApplicationMaster, m.rm, &pb.RegisterApplicationMasterRequest{})
-		req.SetResponseId(0)
-		resp, err = protocol.Allocate.Call(m.t.Context(), m.rm, req)
-	}
-	if err != nil {
-		return nil, err
-	}
-	m.response = resp.GetResponseId()
-	for _, t := range resp.GetNmTokens() {
-		m.nmTokens[records.NodeIDFrom(t.GetNodeId())] = token.FromPB(t.GetToken())
-	}
-	return resp, nil
-}
-
-func ask(n int32) *pb.ResourceRequest {
-	r := &pb.ResourceRequest{}
-	r.SetResourceName("*")
-	r.SetNumContainers(n)
-	r.SetCapability(records.ResourceTypes{}.PB(records.NewResource(256, 1)))
-	p := &pb.Priority{}
-	p.SetPriority(1)
-	r.SetPriority(p)
-	return r
-}
-
 // container gets one.
 func (m *master) container() *pb.Container {
 	m.t.Helper()
-	req := &pb.AllocateRequest{}
-	req.SetAsk([]*pb.ResourceRequest{ask(1)})
-	return await.Value(m.t, "a container is granted", func() (*pb.Container, bool) {
-		resp, err := m.allocate(req)
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		req = &pb.AllocateRequest{}
-		if got := resp.GetAllocatedContainers(); len(got) > 0 {
-			return got[0], true
-		}
-		return nil, false
-	})
+	return m.Granted(1, records.NewResource(256, 1))[0]
 }
 
-// node speaks to the node of a container.
-func (m *master) node(c *pb.Container) ipc.Invoker {
-	t := m.nmTokens[records.NodeIDFrom(c.GetNodeId())]
-	return m.nodeWith(c, t)
-}
-
-func (m *master) nodeWith(c *pb.Container, t token.Token) ipc.Invoker {
-	return m.client.Endpoint(records.NodeIDFrom(c.GetNodeId()).String(), protocol.ContainerManagement, ipc.Identity{Token: &t})
-}
-
+// launch is the request to start a container.
 func launch(c *pb.Container, resources map[string]*pb.LocalResource, command ...string) *pb.StartContainersRequest {
-	spec := &pb.ContainerLaunchContext{}
-	spec.SetCommand(command)
+	spec := peer.Command(command...)
 	for name, r := range resources {
 		m := &pb.StringLocalResourceMap{}
 		m.SetKey(name)
 		m.SetValue(r)
 		spec.SetLocalResources(append(spec.GetLocalResources(), m))
 	}
-	start := &pb.StartContainerRequest{}
-	start.SetContainerLaunchContext(spec)
-	start.SetContainerToken(c.GetContainerToken())
-	req := &pb.StartContainersRequest{}
-	req.SetStartContainerRequest([]*pb.StartContainerRequest{start})
-	return req
+	return peer.Launch(c.GetContainerToken(), spec)
 }
 
-// ended waits for the end of a container, and returns what its node says of it.
+// ended waits for the end of a container, and returns what is told of it.
 func (m *master) ended(c *pb.Container) *pb.ContainerStatus {
 	m.t.Helper()
-	return await.Value(m.t, "a container has ended", func() (*pb.ContainerStatus, bool) {
-		resp, err := m.allocate(&pb.AllocateRequest{})
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		for _, s := range resp.GetCompletedContainerStatuses() {
-			if records.ContainerIDFrom(s.GetContainerId()) == records.ContainerIDFrom(c.GetId()) {
-				return s, true
-			}
-		}
-		return nil, false
-	})
+	return m.Ended(records.ContainerIDFrom(c.GetId()))
 }

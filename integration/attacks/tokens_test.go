@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/ipc"
@@ -29,33 +30,33 @@ func (x *target) forgeries() {
 	m := x.unmanaged(hostile)
 	box := m.container()
 	node := records.NodeIDFrom(box.GetNodeId())
-	good := m.nmTokens[node]
+	good := m.Nodes[node]
 	master := func(t token.Token) ipc.Invoker {
 		return x.to(rm.MasterAddress, protocol.ApplicationMaster, ipc.Identity{Token: &t})
 	}
 
-	bad := tampered(m.token)
+	bad := tampered(m.Token)
 	refused(x, "a token with another password", protocol.Allocate, master(bad), &pb.AllocateRequest{})
-	id, err := token.ParseAMRM(m.token.Identifier)
+	id, err := token.ParseAMRM(m.Token.Identifier)
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	id.Attempt.App.ID--
-	stolen := m.token
+	stolen := m.Token
 	stolen.Identifier = id.Encode()
 	refused(x, "a token for another application", protocol.Allocate, master(stolen), &pb.AllocateRequest{})
-	id, err = token.ParseAMRM(m.token.Identifier)
+	id, err = token.ParseAMRM(m.Token.Identifier)
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	id.KeyID += 7
-	early := m.token
+	early := m.Token
 	early.Identifier = id.Encode()
 	refused(x, "a token of a master key to come", protocol.Allocate, master(early), &pb.AllocateRequest{})
 	refused(x, "an ApplicationMaster without a token", protocol.Allocate, x.to(rm.MasterAddress, protocol.ApplicationMaster, ipc.Identity{User: "root"}), &pb.AllocateRequest{})
 
 	run := launch(box, nil, "id > "+x.Dir()+"/work/got-in")
-	refused(x, "a node's token with another password", protocol.StartContainers, m.nodeWith(box, tampered(good)), run)
+	refused(x, "a node's token with another password", protocol.StartContainers, m.NodeWith(box, tampered(good)), run)
 	nm, err := token.ParseNM(good.Identifier)
 	if err != nil {
 		x.t.Fatal(err)
@@ -63,7 +64,7 @@ func (x *target) forgeries() {
 	nm.Submitter = "root"
 	asRoot := good
 	asRoot.Identifier = nm.Encode()
-	refused(x, "a node's token for root", protocol.StartContainers, m.nodeWith(box, asRoot), run)
+	refused(x, "a node's token for root", protocol.StartContainers, m.NodeWith(box, asRoot), run)
 	refused(x, "no token at a node", protocol.StartContainers, x.client.Endpoint(node.String(), protocol.ContainerManagement, ipc.Identity{User: "root"}), run)
 
 	// the right to speak to the node, and a container's token that is made up
@@ -81,7 +82,7 @@ func (x *target) forgeries() {
 	t := token.FromPB(box.GetContainerToken())
 	t.Identifier = raw
 	start.SetContainerToken(t.PB())
-	resp, err := protocol.StartContainers.Call(x.t.Context(), m.node(box), forged)
+	resp, err := protocol.StartContainers.Call(x.t.Context(), m.Node(box), forged)
 	if err == nil && len(resp.GetSucceededRequests()) > 0 {
 		x.t.Error("a container's token for root got in")
 	}
@@ -102,11 +103,11 @@ func (x *target) deadAttempts() {
 	run := launch(box, nil, "id > "+x.Dir()+"/work/got-in")
 	m.kill()
 	await.Slowly(x.t, "its ApplicationMaster is refused", func() bool {
-		_, err := protocol.Allocate.Call(x.t.Context(), m.rm, &pb.AllocateRequest{})
+		_, err := protocol.Allocate.Call(x.t.Context(), m.RM, &pb.AllocateRequest{})
 		return err != nil
 	})
 	await.Slowly(x.t, "its tokens start nothing", func() bool {
-		resp, err := protocol.StartContainers.Call(x.t.Context(), m.node(box), run)
+		resp, err := protocol.StartContainers.Call(x.t.Context(), m.Node(box), run)
 		return err != nil || len(resp.GetSucceededRequests()) == 0
 	})
 }
@@ -123,7 +124,7 @@ func (x *target) othersApplications() {
 	move.SetTargetQueue("default")
 	refused(x, "a stranger who moves", protocol.MoveApplicationAcrossQueues, to, move)
 	fail := &pb.FailApplicationAttemptRequest{}
-	fail.SetApplicationAttemptId(m.attempt.PB())
+	fail.SetApplicationAttemptId(m.Attempt.PB())
 	refused(x, "a stranger who fails an attempt", protocol.FailApplicationAttempt, to, fail)
 	admin := x.to(rm.AdminAddress, protocol.Administration, x.who(hostile))
 	refused(x, "a stranger who refreshes queues", protocol.RefreshQueues, admin, &pb.RefreshQueuesRequest{})
@@ -132,14 +133,14 @@ func (x *target) othersApplications() {
 
 	// an id that was given to one is no other's
 	ctx := x.submission(honest)
-	refused(x, "a stranger who submits with another's id", protocol.SubmitApplication, to, submit(ctx))
-	must(x, protocol.SubmitApplication, x.as(honest), submit(ctx))
+	refused(x, "a stranger who submits with another's id", protocol.SubmitApplication, to, peer.Submission(ctx))
+	must(x, protocol.SubmitApplication, x.as(honest), peer.Submission(ctx))
 	report := &pb.GetApplicationReportRequest{}
 	report.SetApplicationId(ctx.GetApplicationId())
 	if got := must(x, protocol.GetApplicationReport, to, report).GetApplicationReport(); got.HasAmRmToken() && len(got.GetAmRmToken().GetIdentifier()) > 0 {
 		x.t.Error("a stranger is given the token of another's ApplicationMaster")
 	}
-	if _, err := m.allocate(&pb.AllocateRequest{}); err != nil {
+	if _, err := m.Allocate(&pb.AllocateRequest{}); err != nil {
 		x.t.Errorf("the honest ApplicationMaster: %v", err)
 	}
 }

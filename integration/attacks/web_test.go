@@ -59,7 +59,7 @@ func (x *target) foreignPages() {
 	try("a page that changes queues", http.MethodPut, web+"/ws/v1/cluster/scheduler-conf?version=1&user.name=root", `{"global-updates":[]}`, cross)
 	try("a page that tries queues", http.MethodPost, web+"/ws/v1/heddle/queues/trial?user.name=root", `{"global-updates":[]}`, cross)
 	box := m.container()
-	must(x, protocol.StartContainers, m.node(box), launch(box, nil, "sleep 1000"))
+	must(x, protocol.StartContainers, m.Node(box), launch(box, nil, "sleep 1000"))
 	id := strings.TrimSpace(containerName(box))
 	node := "http://" + x.Address("nm1", "yarn.nodemanager.webapp.address")
 	try("a page that suspends a container", http.MethodPost, web+"/ws/v1/heddle/containers/"+id+"/suspend?user.name=root", "", cross)
@@ -72,7 +72,7 @@ func (x *target) foreignPages() {
 	try("the same when it reads", http.MethodGet, web+"/ws/v1/cluster/apps?user.name=root", "", rebound)
 	try("the same for a log", http.MethodGet, web+"/ws/v1/heddle/containers/"+id+"/logs?user.name=root", "", rebound)
 	try("the same at a node", http.MethodGet, node+"/ws/v1/node/containers?user.name=root", "", rebound)
-	if _, err := m.allocate(&pb.AllocateRequest{}); err != nil {
+	if _, err := m.Allocate(&pb.AllocateRequest{}); err != nil {
 		x.t.Errorf("the application that was to be killed: %v", err)
 	}
 }
@@ -94,7 +94,7 @@ func (x *target) trackingURLs() {
 		finish := &pb.FinishApplicationMasterRequest{}
 		finish.SetTrackingUrl(url)
 		finish.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_SUCCEEDED)
-		must(x, protocol.FinishApplicationMaster, m.rm, finish)
+		must(x, protocol.FinishApplicationMaster, m.RM, finish)
 		status, header, text := x.fetch(http.MethodGet, "http://"+x.Address(x.leader(), rm.WebAddress)+"/proxy/"+m.id.String()+"/?user.name="+hostile, "", nil)
 		if strings.Contains(text, "root:") {
 			x.t.Errorf("%s shows a file: %d %.200s", url, status, text)
@@ -135,7 +135,7 @@ func (x *target) logLinks() {
 	// a container's log that is a link
 	m := x.unmanaged(hostile)
 	box := m.container()
-	must(x, protocol.StartContainers, m.node(box), launch(box, nil, "ln -s "+x.secret+" $(echo $LOG_DIRS | cut -d, -f1)/stolen; ln -s "+filepath.Dir(x.secret)+" $(echo $LOG_DIRS | cut -d, -f1)/folder; exec sleep 1000"))
+	must(x, protocol.StartContainers, m.Node(box), launch(box, nil, "ln -s "+x.secret+" $(echo $LOG_DIRS | cut -d, -f1)/stolen; ln -s "+filepath.Dir(x.secret)+" $(echo $LOG_DIRS | cut -d, -f1)/folder; exec sleep 1000"))
 	for _, name := range x.NodeManagers {
 		at := "http://" + x.Address(name, "yarn.nodemanager.webapp.address")
 		for _, path := range []string{"/ws/v1/node/containerlogs/" + containerName(box) + "/stolen", "/ws/v1/node/containers/" + containerName(box) + "/logs/folder%2fsecret", "/node/containerlogs/" + containerName(box) + "/" + hostile + "/stolen?start=0"} {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
@@ -40,23 +41,13 @@ func standsStill(t *testing.T) *still {
 	t.Helper()
 	binary := built(t)
 	const queues = "yarn.scheduler.capacity.root."
-	c, err := daemons.New(daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3, NodeManagers: 2, Memory: 4096, Direct: true, Set: map[string]string{
+	c := cluster.Start(t, daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3, NodeManagers: 2, Memory: 4096, Direct: true, Set: map[string]string{
 		"yarn.node-labels.enabled": "true", "yarn.scheduler.minimum-allocation-mb": "256", "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
 		queues + "queues": "prod,dev", queues + "prod.capacity": "60", queues + "dev.capacity": "40", queues + "dev.maximum-capacity": "50", queues + "prod.user-limit-factor": "2", queues + "dev.user-limit-factor": "2",
 		queues + "accessible-node-labels": "gpu", queues + "accessible-node-labels.gpu.capacity": "100", queues + "prod.accessible-node-labels.gpu.capacity": "70", queues + "dev.accessible-node-labels.gpu.capacity": "30",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &still{T: t, Cluster: c, binary: binary}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := c.StartAll(); err != nil {
-		t.Fatal(err)
-	}
+	var err error
 	if s.leader, err = c.Leader(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/integration/history"
@@ -54,10 +55,7 @@ func worldOf(tb testing.TB, o daemons.Options, prepare ...func(*daemons.Cluster)
 	tb.Helper()
 	o.Binary, o.Dir = binary, tb.TempDir()
 	o.Set = map[string]string{"heddle.raft.snapshot-threshold": "500", "heddle.raft.snapshot-interval-ms": "500"}
-	c, err := daemons.New(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := cluster.New(tb, o)
 	for _, f := range prepare {
 		f(c)
 	}
@@ -71,15 +69,6 @@ func worldOf(tb testing.TB, o daemons.Options, prepare ...func(*daemons.Cluster)
 	tb.Cleanup(func() {
 		w.rest()
 		client.Close()
-		if err := c.Close(); err != nil {
-			tb.Error(err)
-		}
-		for _, p := range c.Panics() {
-			tb.Errorf("panic: %s", p)
-		}
-		if tb.Failed() {
-			tb.Log(c.Tails(4000))
-		}
 	})
 	if err := c.StartAll(); err != nil {
 		tb.Fatal(err)

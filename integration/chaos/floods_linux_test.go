@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/internal/await"
 	"heddle/nm/proc"
@@ -41,23 +42,12 @@ func newFlooded(t *testing.T) *flooded {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount disks of their own for daemons")
 	}
-	c, err := daemons.New(daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3, Disk: floodDisk, Set: map[string]string{
+	c := cluster.New(t, daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3, Disk: floodDisk, Set: map[string]string{
 		"heddle.raft.snapshot-mb": "64", "heddle.raft.trailing-mb": "64", "heddle.raft.min-free-mb": "128",
 		"heddle.delegation-tokens.max-per-owner": fmt.Sprint(floodTokens),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	f := &flooded{Cluster: c, t: t, client: ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 30 * time.Second})}
-	t.Cleanup(func() {
-		f.client.Close()
-		if t.Failed() {
-			t.Log(c.Tails(4000))
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(f.client.Close)
 	f.start()
 	return f
 }

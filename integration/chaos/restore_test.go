@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/internal/await"
 )
@@ -16,26 +17,14 @@ import (
 // All members lose their disks. A copy of one member's folder, taken while that member was stopped, brings back what it held; the others
 // begin empty. This is the procedure of docs/deployment.md.
 func TestRestoreFromTheCopyOfOneMember(t *testing.T) {
-	c, err := daemons.New(daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := cluster.Start(t, daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: 3})
 	w := &world{Cluster: c, tb: t}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(c.Tails(4000))
-		}
-	})
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(c.StartAll())
 	before := []string{w.submit(), w.submit(), w.submit()}
 
 	follower := ""

@@ -167,7 +167,7 @@ func TestTheNodeIsLost(t *testing.T) {
 				} else {
 					m.ends(there...)
 					for _, w := range there {
-						if s := m.completed[w.id]; s.GetExitStatus() != records.ExitAborted {
+						if s := m.completed(w.id); s.GetExitStatus() != records.ExitAborted {
 							t.Errorf("%s ended with %v", w.id, s)
 						}
 					}
@@ -210,7 +210,7 @@ func (m *master) masterNode() *pb.NodeId {
 	var answer struct {
 		Container struct{ NodeID string }
 	}
-	if err := m.get("/ws/v1/heddle/containers/"+m.masterID(m.attempt.Attempt)+"?user.name=root", &answer); err != nil {
+	if err := m.get("/ws/v1/heddle/containers/"+m.masterID(m.Attempt.Attempt)+"?user.name=root", &answer); err != nil {
 		m.t.Fatal(err)
 	}
 	id, err := records.ParseNodeID(answer.Container.NodeID)

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"heddle/am/client"
-	"heddle/conf"
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
@@ -77,45 +77,12 @@ func start(t *testing.T, rms, nms int, set map[string]string) *lab {
 	for k, v := range set {
 		all[k] = v
 	}
-	if l.Cluster, err = daemons.New(daemons.Options{
-		Binary: b, Dir: t.TempDir(), ResourceManagers: rms, NodeManagers: nms, Memory: 4096, Set: all,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	l.Cluster = cluster.Start(t, daemons.Options{Binary: b, Dir: t.TempDir(), ResourceManagers: rms, NodeManagers: nms, Memory: 4096, Set: all})
+	t.Cleanup(func() { cluster.Stop(t, l.Cluster) })
 	l.nodes = l.NodeManagers
 	l.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 10 * time.Second})
-	cfg, err := conf.Load(conf.Options{Dir: l.Conf()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cl, err := client.NewCluster(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, name := range l.NodeManagers {
-			if err := l.Stop(name); err != nil {
-				t.Error(err)
-			}
-		}
-		cl.Close()
-		l.client.Close()
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, p := range l.Panics() {
-			t.Errorf("panic: %s", p)
-		}
-		if t.Failed() {
-			t.Log(l.Tails(6000))
-		}
-	})
-	if l.apps, err = cl.Applications(""); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.StartAll(); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(l.client.Close)
+	l.apps = cluster.Applications(t, l.Cluster)
 	await.Slowly(t, "the nodes are there, and the ledger records levels", func() bool {
 		n := 0
 		for _, id := range l.ResourceManagers {

@@ -1,7 +1,6 @@
 package suspended
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"heddle/am/client"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/ipc"
@@ -22,20 +22,15 @@ import (
 
 // master is an application whose ApplicationMasters are processes in containers that leave their tokens to this one, and sleep. This one speaks for them.
 type master struct {
+	*peer.Master
 	*lab
-	id        records.ApplicationID
-	dir       string
-	attempt   records.AttemptID
-	token     token.Token
-	rm        ipc.Invoker
-	response  int32
-	nmTokens  map[string]token.Token
-	completed map[string]*pb.ContainerStatus
-	previous  []string // containers of the attempt before, as it was told when it registered
-	updated   []*pb.UpdatedContainer
-	refused   []*pb.UpdateContainerError
-	workers   map[string]*worker
-	does      string // what its workers do besides: one of the misfits, or nothing
+	id       records.ApplicationID
+	dir      string
+	previous []string // containers of the attempt before, as it was told when it registered
+	updated  []*pb.UpdatedContainer
+	refused  []*pb.UpdateContainerError
+	workers  map[string]*worker
+	does     string // what its workers do besides: one of the misfits, or nothing
 }
 
 // submit has an ApplicationMaster run.
@@ -46,7 +41,7 @@ func (l *lab) submit(change func(*client.Submission)) *master {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	m := &master{lab: l, id: id, dir: filepath.Join(l.Dir(), id.String()), nmTokens: map[string]token.Token{}, completed: map[string]*pb.ContainerStatus{}, workers: map[string]*worker{}}
+	m := &master{lab: l, id: id, dir: filepath.Join(l.Dir(), id.String()), workers: map[string]*worker{}}
 	if err := os.Mkdir(m.dir, 0o777); err != nil {
 		l.t.Fatal(err)
 	}
@@ -87,96 +82,54 @@ func (m *master) masterID(attempt int32) string {
 // enter waits for an attempt's ApplicationMaster, and registers for it.
 func (m *master) enter(attempt int32) {
 	m.t.Helper()
-	m.attempt = records.AttemptID{App: m.id, Attempt: attempt}
 	await.Slowly(m.t, fmt.Sprintf("the ApplicationMaster of attempt %d runs", attempt), func() bool { return m.masterID(attempt) != "" })
 	file := filepath.Join(m.dir, m.masterID(attempt)+".tokens")
 	credentials, err := client.LoadCredentials(func(string) (string, bool) { return file, true })
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	for _, t := range credentials.Tokens {
-		if t.Token.Kind == token.KindAMRM {
-			m.token = t.Token
-		}
-	}
-	m.rm = m.client.Failover(m.Addresses(rm.MasterAddress), protocol.ApplicationMaster, ipc.Identity{Token: &m.token},
-		ipc.RetryPolicy{MaxElapsed: time.Minute, MaxAttempts: 1000, Base: 20 * time.Millisecond, Max: 100 * time.Millisecond})
-	m.register()
-}
-
-func (m *master) register() {
-	m.t.Helper()
-	req := &pb.RegisterApplicationMasterRequest{}
-	req.SetHost("localhost")
-	req.SetRpcPort(4711)
-	resp, err := protocol.RegisterApplicationMaster.Call(m.t.Context(), m.rm, req)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	m.response = 0
+	own, _ := credentials.OfKind(token.KindAMRM)
+	m.Master = m.ports().Speak(m.t, records.AttemptID{App: m.id, Attempt: attempt}, own)
 	m.previous = nil
-	for _, c := range resp.GetContainersFromPreviousAttempts() {
+	for _, c := range m.Registration.GetContainersFromPreviousAttempts() {
 		m.previous = append(m.previous, records.ContainerIDFrom(c.GetId()).String())
 	}
-	m.takeTokens(resp.GetNmTokensFromPreviousAttempts())
 }
 
-func (m *master) takeTokens(list []*pb.NMToken) {
-	for _, t := range list {
-		m.nmTokens[records.NodeIDFrom(t.GetNodeId()).String()] = token.FromPB(t.GetToken())
+// ports are how an ApplicationMaster reaches the cluster.
+func (l *lab) ports() peer.Ports {
+	return peer.Ports{
+		Master: func(t token.Token) ipc.Invoker {
+			return l.client.Failover(l.Addresses(rm.MasterAddress), protocol.ApplicationMaster, ipc.Identity{Token: &t},
+				ipc.RetryPolicy{MaxElapsed: time.Minute, MaxAttempts: 1000, Base: 20 * time.Millisecond, Max: 100 * time.Millisecond})
+		},
+		Node: func(node records.NodeID, t token.Token) ipc.Invoker {
+			return l.client.Endpoint(node.String(), protocol.ContainerManagement, ipc.Identity{Token: &t})
+		},
 	}
 }
 
 // allocate is a heartbeat.
 func (m *master) allocate(req *pb.AllocateRequest) *pb.AllocateResponse {
 	m.t.Helper()
-	req.SetResponseId(m.response)
-	resp, err := protocol.Allocate.Call(m.t.Context(), m.rm, req)
-	if ipc.IsClass(err, ipc.MasterNotRegistered) { // there is another leader
-		m.register()
-		req.SetResponseId(m.response)
-		resp, err = protocol.Allocate.Call(m.t.Context(), m.rm, req)
-	}
+	resp, err := m.Allocate(req)
 	if err != nil {
 		m.t.Fatal(err)
-	}
-	m.response = resp.GetResponseId()
-	m.takeTokens(resp.GetNmTokens())
-	for _, s := range resp.GetCompletedContainerStatuses() {
-		m.completed[records.ContainerIDFrom(s.GetContainerId()).String()] = s
 	}
 	m.updated = append(m.updated, resp.GetUpdatedContainers()...)
 	m.refused = append(m.refused, resp.GetUpdateErrors()...)
 	return resp
 }
 
-func ask(n int32, mb int64, vcores int32) *pb.AllocateRequest {
-	r := &pb.ResourceRequest{}
-	p := &pb.Priority{}
-	p.SetPriority(1)
-	r.SetPriority(p)
-	r.SetResourceName("*")
-	r.SetNumContainers(n)
-	size := &pb.Resource{}
-	size.SetMemory(mb)
-	size.SetVirtualCores(vcores)
-	r.SetCapability(size)
-	req := &pb.AllocateRequest{}
-	req.SetAsk([]*pb.ResourceRequest{r})
-	return req
+// completed is what the ResourceManager told of a container's end; nil: nothing yet.
+func (m *master) completed(id string) *pb.ContainerStatus {
+	return m.Completed[must(records.ParseContainerID(id))]
 }
 
 // work has so many containers work.
 func (m *master) work(n int, mb int64) []*worker {
 	m.t.Helper()
-	req := ask(int32(n), mb, 1)
-	var list []*pb.Container
-	await.Slowly(m.t, "containers are granted", func() bool {
-		list = append(list, m.allocate(req).GetAllocatedContainers()...)
-		req = &pb.AllocateRequest{}
-		return len(list) >= n
-	})
-	return m.begin(list)
+	return m.begin(m.Granted(n, records.NewResource(mb, 1)))
 }
 
 func (m *master) begin(list []*pb.Container) (out []*worker) {
@@ -188,12 +141,7 @@ func (m *master) begin(list []*pb.Container) (out []*worker) {
 			m.t.Fatal(err)
 		}
 		spec := must(client.Launch{Command: []string{"exec env " + workVariable + "=" + dir + " " + misfitVariable + "='" + m.does + "' " + os.Args[0]}}.PB())
-		one := &pb.StartContainerRequest{}
-		one.SetContainerLaunchContext(spec)
-		one.SetContainerToken(c.GetContainerToken())
-		req := &pb.StartContainersRequest{}
-		req.SetStartContainerRequest([]*pb.StartContainerRequest{one})
-		if resp, err := protocol.StartContainers.Call(m.t.Context(), m.onNodeOf(c.GetNodeId()), req); err != nil || len(resp.GetFailedRequests()) > 0 {
+		if resp, err := protocol.StartContainers.Call(m.t.Context(), m.Node(c), peer.Launch(c.GetContainerToken(), spec)); err != nil || len(resp.GetFailedRequests()) > 0 {
 			m.t.Fatalf("%v %v", err, resp)
 		}
 		w := newWorker(m.t, dir, m.nameOf(c.GetNodeId()), id)
@@ -204,12 +152,6 @@ func (m *master) begin(list []*pb.Container) (out []*worker) {
 		w.progress()
 	}
 	return out
-}
-
-func (m *master) onNodeOf(n *pb.NodeId) ipc.Invoker {
-	id := records.NodeIDFrom(n).String()
-	t := m.nmTokens[id]
-	return m.client.Endpoint(id, protocol.ContainerManagement, ipc.Identity{Token: &t})
 }
 
 // nameOf is a node's name in the lab.
@@ -226,7 +168,7 @@ func (m *master) nameOf(n *pb.NodeId) string {
 // dies kills the process of an attempt's ApplicationMaster.
 func (m *master) dies() {
 	m.t.Helper()
-	pid := must(strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile(filepath.Join(m.dir, m.masterID(m.attempt.Attempt)+".pid")))))))
+	pid := must(strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile(filepath.Join(m.dir, m.masterID(m.Attempt.Attempt)+".pid")))))))
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		m.t.Fatal(err)
 	}
@@ -238,7 +180,7 @@ func (m *master) ends(workers ...*worker) {
 	await.Slowly(m.t, "containers have ended", func() bool {
 		m.allocate(&pb.AllocateRequest{})
 		for _, w := range workers {
-			if m.completed[w.id] == nil {
+			if m.completed(w.id) == nil {
 				return false
 			}
 		}
@@ -249,19 +191,7 @@ func (m *master) ends(workers ...*worker) {
 // finish says farewell.
 func (m *master) finish() {
 	m.t.Helper()
-	req := &pb.FinishApplicationMasterRequest{}
-	req.SetFinalApplicationStatus(pb.FinalApplicationStatus_APP_SUCCEEDED)
-	await.Slowly(m.t, "the farewell is taken", func() bool {
-		resp, err := protocol.FinishApplicationMaster.Call(m.t.Context(), m.rm, req)
-		if ipc.IsClass(err, ipc.MasterNotRegistered) {
-			m.register()
-			return false
-		}
-		if err != nil && !errors.Is(err, m.t.Context().Err()) {
-			m.t.Fatal(err)
-		}
-		return resp.GetIsUnregistered()
-	})
+	m.Finish()
 	// The process of the ApplicationMaster sleeps on, as none of ours ever does; it ends here.
 	m.dies()
 }

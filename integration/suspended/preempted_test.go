@@ -9,9 +9,11 @@ import (
 
 	"heddle/am/client"
 	"heddle/integration/hadooplab"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
 // fate is how containers end while preemption takes from them. away is whether it ends the node of some, which is to be back afterwards.
@@ -95,7 +97,7 @@ func (l *lab) endOnTheirWay(f fate, after time.Duration) {
 		f.away = ""
 		f.falls = fates[1].falls // an ApplicationMaster is there: its containers are killed instead
 	}
-	granted := short.allocate(ask(2, 1024, 1)).GetAllocatedContainers()
+	granted := short.allocate(peer.Ask(2, records.NewResource(1024, 1))).GetAllocatedContainers()
 	await.Slowly(l.t, "preemption has begun", func() bool {
 		for _, w := range ws {
 			if b, known := l.box(w.id); known && b.Level != "RUNNING" {
@@ -108,7 +110,7 @@ func (l *lab) endOnTheirWay(f fate, after time.Duration) {
 	f.falls(long, ws)
 	await.Slowly(l.t, "the short application has its containers", func() bool {
 		granted = append(granted, short.allocate(&pb.AllocateRequest{}).GetAllocatedContainers()...)
-		return len(granted) >= 2 || f.away != "" && len(granted)+len(short.completed) >= 2
+		return len(granted) >= 2 || f.away != "" && len(granted)+len(short.Completed) >= 2
 	})
 	if f.away != "" {
 		if err := l.Start(f.away); err != nil {
@@ -126,7 +128,7 @@ func (l *lab) endOnTheirWay(f fate, after time.Duration) {
 	// Who is left goes on, and has lost nothing.
 	for _, w := range ws {
 		long.allocate(&pb.AllocateRequest{})
-		if _, known := l.box(w.id); known && long.completed[w.id] == nil {
+		if _, known := l.box(w.id); known && long.Completed[must(records.ParseContainerID(w.id))] == nil {
 			l.running(w.node, w.id)
 			w.progress()
 			w.intact()

@@ -47,7 +47,7 @@ func (m *master) change(w *worker, kind pb.ContainerUpdateType, mb int64) (*pb.C
 func (m *master) tells(c *pb.Container) error {
 	req := &pb.ContainerUpdateRequest{}
 	req.SetUpdateContainerToken([]*pb.Token{c.GetContainerToken()})
-	resp, err := protocol.UpdateContainer.Call(m.t.Context(), m.onNodeOf(c.GetNodeId()), req)
+	resp, err := protocol.UpdateContainer.Call(m.t.Context(), m.Node(c), req)
 	if err == nil && len(resp.GetFailedRequests()) > 0 {
 		err = fmt.Errorf("%v", resp.GetFailedRequests()[0].GetException().GetMessage())
 	}
@@ -116,7 +116,7 @@ func TestSizesChangeUnderPressure(t *testing.T) {
 		w.progress()
 		w.intact()
 	}
-	if s := m.completed[w.id]; s != nil {
+	if s := m.completed(w.id); s != nil {
 		t.Fatalf("it has ended: %v", s)
 	}
 	// It gives memory back, and is held to its size then.
@@ -132,7 +132,7 @@ func TestSizesChangeUnderPressure(t *testing.T) {
 	// Beyond that it ends as it would have without all this.
 	w.write("grow", "700")
 	m.ends(w)
-	if s := m.completed[w.id].GetExitStatus(); s != records.ExitKilledExceededPMem {
+	if s := m.completed(w.id).GetExitStatus(); s != records.ExitKilledExceededPMem {
 		t.Errorf("it ended with %d", s)
 	}
 	m.finish()

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"heddle/am/client"
-	"heddle/conf"
+	"heddle/integration/cluster"
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
@@ -45,43 +45,10 @@ func startProcesses(t *testing.T, rms, nms int, set map[string]string) *processe
 	all := twoQueues(p.dir)
 	maps.Copy(all, set)
 	all["heddle.cgroup.root"] = fmt.Sprintf("/heddle-what-if-%d-%d", os.Getpid(), time.Now().UnixNano())
-	if p.Cluster, err = daemons.New(daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: rms, NodeManagers: nms, Set: all}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := conf.Load(conf.Options{Dir: p.Conf()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := client.NewCluster(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cluster.Close()
-		p.stop()
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(p.Tails(4000))
-		}
-	})
-	if p.apps, err = cluster.Applications(""); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.StartAll(); err != nil {
-		t.Fatal(err)
-	}
+	p.Cluster = cluster.Start(t, daemons.Options{Binary: binary, Dir: t.TempDir(), ResourceManagers: rms, NodeManagers: nms, Set: all})
+	t.Cleanup(func() { cluster.Stop(t, p.Cluster) })
+	p.apps = cluster.Applications(t, p.Cluster)
 	return p
-}
-
-// stop ends all daemons, nodes first: they end their containers. The ResourceManagers write what they have recorded.
-func (p *processes) stop() {
-	for _, name := range slices.Concat(p.NodeManagers, p.ResourceManagers) {
-		if err := p.Stop(name); err != nil {
-			p.t.Error(err)
-		}
-	}
 }
 
 // run runs jobs. during hears of each that was submitted.
@@ -122,7 +89,7 @@ func (p *processes) ends(id records.ApplicationID) {
 
 func (p *processes) load() *load.Load {
 	p.t.Helper()
-	p.stop()
+	cluster.Stop(p.t, p.Cluster) // the ResourceManagers write what they have recorded
 	l, err := load.Open(p.dir, load.Options{})
 	if err != nil {
 		p.t.Fatal(err)
