@@ -68,16 +68,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		Certificates:       certificates.On(c.Text(proxyca.Key)),
 		DelegationLifetime: c.Duration(rm + "delegation.token.max-lifetime"),
 		DelegationRenewal:  c.Duration(rm + "delegation.token.renew-interval"),
-		TokenCalls: delegation.Calls{
-			Timeout:      c.Duration(rm + "delegation-token-renewer.thread-timeout"),
-			Pause:        c.Duration(rm + "delegation-token-renewer.thread-retry-interval"),
-			Tries:        c.Int(rm + "delegation-token-renewer.thread-retry-max-attempts"),
-			CancelAlways: c.Bool(rm + "delegation-token.always-cancel"),
-			CancelDelay:  tokenCancelDelay(c),
-			Strict:       secure.On(c),
-			Proxy:        delegation.Proxy{Remaining: c.Duration(rm + "system-credentials.valid-time-remaining")},
-			Handed:       delegation.NewHanded(),
-		},
+		TokenCalls:         tokenCalls(c),
 
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
 		Bounds:        bounds(c),
@@ -94,6 +85,21 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
 		MaxRequests:  c.Int("heddle.application.max-requests"),
 		MaxPlaces:    c.Int("heddle.application.max-places"),
+	}
+}
+
+// tokenCalls says how calls about delegation tokens are made.
+func tokenCalls(c *conf.Config) delegation.Calls {
+	const prefix = "yarn.resourcemanager."
+	return delegation.Calls{
+		Timeout:      c.Duration(prefix + "delegation-token-renewer.thread-timeout"),
+		Pause:        c.Duration(prefix + "delegation-token-renewer.thread-retry-interval"),
+		Tries:        c.Int(prefix + "delegation-token-renewer.thread-retry-max-attempts"),
+		CancelAlways: c.Bool(prefix + "delegation-token.always-cancel"),
+		CancelDelay:  tokenCancelDelay(c),
+		Strict:       secure.On(c),
+		Proxy:        delegation.Proxy{Remaining: c.Duration(prefix + "system-credentials.valid-time-remaining")},
+		Handed:       delegation.NewHanded(),
 	}
 }
 

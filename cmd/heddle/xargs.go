@@ -72,32 +72,11 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 	}
 	// Writing to a pipe without a reader is an error like others: commands are to be ended then.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	var in io.Reader = os.Stdin
 	local := &xargs.Local{}
-	if o.ArgFile != "" && o.ArgFile != "-" {
-		f, err := os.Open(o.ArgFile)
-		if err != nil {
-			return fmt.Errorf("xargs: can't open the input: %w", err)
-		}
-		defer f.Close()
-		in, local.Stdin, local.Attached = f, os.Stdin, true
-	}
-	if o.OpenTTY {
-		tty, err := os.Open("/dev/tty")
-		if err != nil {
-			return fmt.Errorf("xargs: -o: %w", err)
-		}
-		defer tty.Close()
-		local.Stdin, local.Attached, o.Place.Local = tty, true, true
-	}
-	var answers io.Reader
-	if o.Ask {
-		tty, err := os.Open("/dev/tty")
-		if err != nil {
-			return fmt.Errorf("xargs: -p asks on the terminal: %w", err)
-		}
-		defer tty.Close()
-		answers = tty
+	read, err := openInputs(&o, local)
+	defer read.close()
+	if err != nil {
+		return fmt.Errorf("xargs: %w", err)
 	}
 	s := &source{dir: o.Place.Conf, overrides: o.Place.Settings}
 	c, err := s.valid()
@@ -122,7 +101,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		local.Attached = local.Attached || program.HasTerminal()
 	} else {
 		if o.SkipEmpty {
-			if in, err = begun(in); errors.Is(err, io.EOF) {
+			if read.items, err = begun(read.items); errors.Is(err, io.EOF) {
 				return nil // nothing to run, and nothing to ask a cluster for
 			}
 		}
@@ -137,7 +116,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 	}
 	procs, ignore := moreOrFewer()
 	defer ignore()
-	code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers, Procs: procs})
+	code := xargs.Run(ctx, o, runner, xargs.Streams{In: read.items, Out: os.Stdout, Err: os.Stderr, Answers: read.answers, Procs: procs})
 	r := resultOf(ctx, code)
 	r.said = said()
 	stop(r)
@@ -145,6 +124,53 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		return program.Exit(code)
 	}
 	return nil
+}
+
+// inputs has the items that are read, and a person's answers (nil: no person is asked).
+type inputs struct {
+	items, answers io.Reader
+	files          []*os.File
+}
+
+// openInputs opens what options name, and says what commands on this machine read.
+func openInputs(o *xargs.Options, local *xargs.Local) (*inputs, error) {
+	x := &inputs{items: os.Stdin}
+	open := func(name, what string) (*os.File, error) {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		x.files = append(x.files, f)
+		return f, nil
+	}
+	if o.ArgFile != "" && o.ArgFile != "-" {
+		f, err := open(o.ArgFile, "can't open the input")
+		if err != nil {
+			return x, err
+		}
+		x.items, local.Stdin, local.Attached = f, os.Stdin, true
+	}
+	if o.OpenTTY {
+		tty, err := open("/dev/tty", "-o")
+		if err != nil {
+			return x, err
+		}
+		local.Stdin, local.Attached, o.Place.Local = tty, true, true
+	}
+	if o.Ask {
+		tty, err := open("/dev/tty", "-p asks on the terminal")
+		if err != nil {
+			return x, err
+		}
+		x.answers = tty
+	}
+	return x, nil
+}
+
+func (x *inputs) close() {
+	for _, f := range x.files {
+		f.Close()
+	}
 }
 
 // result is how an application of a tool ends.

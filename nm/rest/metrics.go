@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"heddle/nm/container"
+	"heddle/nm/disks"
 	"heddle/yarn/rest/daemon"
 )
 
@@ -117,12 +118,6 @@ func (s *Server) beans() []daemon.Bean {
 func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 	c, total, use := s.Containers.Counts(), s.Containers.Resource(), s.Use()
 	gb := func(mb int64) int64 { return int64(math.Ceil(float64(mb) / 1024)) }
-	percent := func(part, whole float64) float64 {
-		if whole == 0 {
-			return 0
-		}
-		return 100 * part / whole
-	}
 	var cpu, physical, virtual float64
 	for _, at := range s.Containers.Containers() {
 		u := at.Status().Usage
@@ -130,17 +125,13 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 		physical += float64(u.Physical)
 		virtual += float64(u.Virtual)
 	}
-	localBad, localUsed := s.Disks.Summary(s.Disks.Local)
-	logBad, logUsed := s.Disks.Summary(s.Disks.Logs)
-	hits, misses := m["heddle_nm_localizer_cache_hits_total"], m["heddle_nm_localizer_resources_fetched_total"]
 	launchMs := 0.0
 	if c.Launched > 0 {
 		launchMs = float64(c.LaunchTime.Milliseconds()) / float64(c.Launched)
 	}
-	fetches, fetchMs := s.fetchTimes()
 	cores := float64(runtime.NumCPU())
 	opportunistic := s.Containers.Room().Opportunities()
-	return daemon.Bean{Name: beanPrefix + "NodeManagerMetrics", Type: "NodeManagerMetrics", Attrs: []daemon.Attr{
+	attrs := []daemon.Attr{
 		{Name: "tag.Context", Value: "yarn"},
 		{Name: "tag.Hostname", Value: s.Node.Host},
 		{Name: "ContainersLaunched", Value: c.Accepted},
@@ -166,6 +157,34 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 		{Name: "AvailableVCores", Value: max(0, total.VCores()-c.Allocated.VCores())},
 		{Name: "ContainerLaunchDurationNumOps", Value: c.Launched},
 		{Name: "ContainerLaunchDurationAvgTime", Value: launchMs},
+	}
+	attrs = append(attrs, diskAttrs(s.Disks, m)...)
+	attrs = append(attrs, []daemon.Attr{
+		{Name: "ContainerUsedMemGB", Value: int64(physical) >> 30},
+		{Name: "ContainerUsedVMemGB", Value: int64(virtual) >> 30},
+		{Name: "ContainerCpuUtilization", Value: percent(cpu, cores)},
+		{Name: "NodeUsedMemGB", Value: use.Memory >> 30},
+		{Name: "NodeUsedVMemGB", Value: (use.Memory + use.Swap) >> 30},
+		{Name: "NodeCpuUtilization", Value: percent(max(0, use.CPU), cores)},
+		{Name: "NodeGpuUtilization", Value: 0.0},
+	}...)
+	fetches, fetchMs := s.fetchTimes()
+	attrs = append(attrs, cacheAttrs(m, fetches, fetchMs)...)
+	return daemon.Bean{Name: beanPrefix + "NodeManagerMetrics", Type: "NodeManagerMetrics", Attrs: attrs}
+}
+
+func percent(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+// diskAttrs returns what NodeManagerMetrics says of the node's disks.
+func diskAttrs(d *disks.Disks, m map[string]float64) []daemon.Attr {
+	localBad, localUsed := d.Summary(d.Local)
+	logBad, logUsed := d.Summary(d.Logs)
+	return []daemon.Attr{
 		{Name: "BadLocalDirs", Value: localBad},
 		{Name: "BadLogDirs", Value: logBad},
 		{Name: "GoodLocalDirsDiskUtilizationPerc", Value: int(localUsed)},
@@ -174,13 +193,13 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 		{Name: "TotalBytesDeleted", Value: 0},
 		{Name: "PublicBytesDeleted", Value: 0},
 		{Name: "PrivateBytesDeleted", Value: 0},
-		{Name: "ContainerUsedMemGB", Value: int64(physical) >> 30},
-		{Name: "ContainerUsedVMemGB", Value: int64(virtual) >> 30},
-		{Name: "ContainerCpuUtilization", Value: percent(cpu, cores)},
-		{Name: "NodeUsedMemGB", Value: use.Memory >> 30},
-		{Name: "NodeUsedVMemGB", Value: (use.Memory + use.Swap) >> 30},
-		{Name: "NodeCpuUtilization", Value: percent(max(0, use.CPU), cores)},
-		{Name: "NodeGpuUtilization", Value: 0.0},
+	}
+}
+
+// cacheAttrs returns what it says of the files that containers have had localized.
+func cacheAttrs(m map[string]float64, fetches uint64, fetchMs float64) []daemon.Attr {
+	hits, misses := m["heddle_nm_localizer_cache_hits_total"], m["heddle_nm_localizer_resources_fetched_total"]
+	return []daemon.Attr{
 		{Name: "LocalizedCacheHitBytes", Value: 0},
 		{Name: "LocalizedCacheMissBytes", Value: int64(m["heddle_nm_localizer_bytes_fetched_total"])},
 		{Name: "LocalizedCacheHitBytesRatio", Value: 0},
@@ -189,7 +208,7 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 		{Name: "LocalizedCacheHitFilesRatio", Value: int64(percent(hits, hits+misses))},
 		{Name: "LocalizationDurationMillisNumOps", Value: fetches},
 		{Name: "LocalizationDurationMillisAvgTime", Value: fetchMs},
-	}}
+	}
 }
 
 // fetchTimes returns the number of downloads, and their mean duration in ms.

@@ -161,21 +161,19 @@ func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
 // runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
-// use returns the attributes of a queue's use and history. With cluster, applications count from when the cluster began.
-func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, who view.Active, cluster bool) (attrs []daemon.Attr) {
-	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
-	var running, pending, unmanagedRunning, unmanagedPending int
-	ages := make([]int, len(runningFor))
+// countApps counts the applications of a queue, those with an ApplicationMaster of the cluster's first and then unmanaged ones, and those that run by how long they do.
+func countApps(u *view.QueueUse) (running, pending [2]int, ages []int) {
+	ages = make([]int, len(runningFor))
 	for _, a := range u.Apps {
-		runs, waits := &running, &pending
+		kind := 0
 		if a.Unmanaged {
-			runs, waits = &unmanagedRunning, &unmanagedPending
+			kind = 1
 		}
 		if a.AMContainer == (records.ContainerID{}) {
-			*waits++
+			pending[kind]++
 			continue
 		}
-		*runs++
+		running[kind]++
 		for i := len(runningFor) - 1; i >= 0; i-- {
 			if a.Elapsed >= runningFor[i]*60_000 {
 				ages[i]++
@@ -183,17 +181,24 @@ func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, who view.Active, clu
 			}
 		}
 	}
+	return running, pending, ages
+}
+
+// use returns the attributes of a queue's use and history. With cluster, applications count from when the cluster began.
+func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, who view.Active, cluster bool) (attrs []daemon.Attr) {
+	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
+	running, pending, ages := countApps(u)
 	for i, minutes := range runningFor {
 		number("running_"+strconv.FormatInt(minutes, 10), ages[i])
 	}
 	number("ActiveApplications", who.Apps)
 	number("ActiveUsers", who.Users)
 	number("AllocatedContainers", u.Containers)
-	number("AppsPending", pending+unmanagedPending)
-	number("AppsRunning", running+unmanagedRunning)
+	number("AppsPending", pending[0]+pending[1])
+	number("AppsRunning", running[0]+running[1])
 	number("PendingContainers", u.Waiting)
-	number("UnmanagedAppsPending", unmanagedPending)
-	number("UnmanagedAppsRunning", unmanagedRunning)
+	number("UnmanagedAppsPending", pending[1])
+	number("UnmanagedAppsRunning", running[1])
 	p := &u.Past
 	ended := map[string]int64{"AppsSubmitted": p.Submitted, "AppsCompleted": p.Completed, "AppsFailed": p.Failed, "AppsKilled": p.Killed}
 	if cluster {

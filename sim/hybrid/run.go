@@ -183,15 +183,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 		c.mode.sched.Ratio, c.mode.sched.Least, c.mode.sched.Repeat = o.Ratio, 1, false
 	}
 	c.sched = sched.New(c.mode.sched, c.rng)
-	nodes := make([]sched.Node, o.Workers)
-	for i := range nodes {
-		nodes[i] = sched.Node(i)
-	}
-	short := nodes[:c.general]
-	if c.general == 0 {
-		short = nodes // a task that all rejected must go somewhere, and waits behind long work
-	}
-	c.sched.SetNodes(nodes, short)
+	c.sched.SetNodes(nodesOf(o.Workers, c.general))
 	c.central = newCentral(o.Workers, c.general, m.central)
 	c.workers = make([]worker, o.Workers)
 	for i := range c.workers {
@@ -203,6 +195,18 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	}
 	c.metrics.begin(c)
 	return c, nil
+}
+
+// nodesOf returns all nodes, and those of long work where a short task goes that all others rejected.
+func nodesOf(workers, general int) (all, last []sched.Node) {
+	all = make([]sched.Node, workers)
+	for i := range all {
+		all[i] = sched.Node(i)
+	}
+	if general == 0 {
+		return all, all // it must go somewhere, and waits behind long work
+	}
+	return all, all[:general]
 }
 
 // record makes a record of a job.

@@ -146,27 +146,9 @@ func (s *Scenario) check() *flaw {
 	if p := s.Settings.StagePolicy; s.Scheduler == "fifo" && p != "" && p != "none" {
 		r.bad("settings.stagePolicy", "%s needs fair or capacity as the scheduler: fifo has no stage policies", p)
 	}
-	names, nodes := map[string]bool{}, 0
-	var memory, cores int64
-	if len(s.Nodes) == 0 {
-		r.bad("nodes", "there are none: a cluster has at least one node")
-	}
-	for i := range s.Nodes {
-		n, path := &s.Nodes[i], fmt.Sprintf("nodes[%d]", i)
-		n.check(r, path)
-		nodes += max(n.Count, 1)
-		if nodes > mostNodes {
-			r.bad(path+".count", "these are more than %d nodes in all", mostNodes)
-			return r.first
-		}
-		for _, name := range n.names() {
-			if names[name] {
-				r.bad(path+".name", "there are two nodes %q", name)
-			}
-			names[name] = true
-		}
-		names[n.Name] = true
-		memory, cores = max(memory, n.Memory), max(cores, n.VCores)
+	names, memory, cores := s.checkNodes(r)
+	if names == nil {
+		return r.first
 	}
 	for i := range s.Changes {
 		c, path := &s.Changes[i], fmt.Sprintf("changes[%d]", i)
@@ -203,6 +185,33 @@ func (s *Scenario) check() *flaw {
 		}
 	}
 	return r.first
+}
+
+// checkNodes checks the nodes. It returns their names, nil if there are too many to look at all, and the most that one has.
+func (s *Scenario) checkNodes(r *review) (names map[string]bool, memory, cores int64) {
+	if len(s.Nodes) == 0 {
+		r.bad("nodes", "there are none: a cluster has at least one node")
+	}
+	names = map[string]bool{}
+	nodes := 0
+	for i := range s.Nodes {
+		n, path := &s.Nodes[i], fmt.Sprintf("nodes[%d]", i)
+		n.check(r, path)
+		nodes += max(n.Count, 1)
+		if nodes > mostNodes {
+			r.bad(path+".count", "these are more than %d nodes in all", mostNodes)
+			return nil, 0, 0
+		}
+		for _, name := range n.names() {
+			if names[name] {
+				r.bad(path+".name", "there are two nodes %q", name)
+			}
+			names[name] = true
+		}
+		names[n.Name] = true
+		memory, cores = max(memory, n.Memory), max(cores, n.VCores)
+	}
+	return names, memory, cores
 }
 
 func (s *Settings) check(r *review) {

@@ -39,6 +39,18 @@ type slsTask struct {
 	Constraint *constraint.Constraint `json:"container.constraint"`
 }
 
+// size is what the task takes; a slot where it doesn't say.
+func (t *slsTask) size(slot records.Resource) records.Resource {
+	size := slot
+	if t.Memory > 0 {
+		size = records.NewResource(max(int64(t.Memory)/mebibyte, 1), max(size.VCores(), 1))
+	}
+	if t.VCores > 0 {
+		size[records.VCores] = t.VCores
+	}
+	return size
+}
+
 // placement returns what a task says of its container, nil if that is nothing. The application's own containers count unless it says otherwise.
 func (t *slsTask) placement() (*scheduler.Placement, error) {
 	if len(t.Tags) == 0 && t.Constraint == nil {
@@ -115,13 +127,7 @@ func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
 		if !(t.Memory < most*mebibyte) || t.VCores >= most {
 			return nil, fmt.Errorf("task %d has %g bytes and %d vcores: that is more than a cluster can have", i+1, t.Memory, t.VCores)
 		}
-		size := o.Slot
-		if t.Memory > 0 {
-			size = records.NewResource(max(int64(t.Memory)/mebibyte, 1), max(size.VCores(), 1))
-		}
-		if t.VCores > 0 {
-			size[records.VCores] = t.VCores
-		}
+		size := t.size(o.Slot)
 		count := 1
 		if t.Count != nil {
 			count = *t.Count
