@@ -31,6 +31,7 @@ const (
 var services = map[string]string{
 	protocol.ResourceTracker.Name:     "security.resourcetracker.protocol",
 	protocol.ApplicationClient.Name:   "security.applicationclient.protocol",
+	protocol.ApplicationHistory.Name:  "security.applicationhistory.protocol",
 	protocol.ApplicationMaster.Name:   "security.applicationmaster.protocol",
 	protocol.Administration.Name:      "security.resourcemanager-administration.protocol",
 	protocol.HAService.Name:           "security.ha.service.protocol",

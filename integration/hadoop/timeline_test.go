@@ -8,14 +8,14 @@ import (
 	"heddle/internal/await"
 )
 
-// The timeline of a finished job is complete and in order: for each of its containers, from the ask to the end.
+// The timeline of a finished job is complete and in order: for each of its containers, from the ask to the end. Clients of a timeline server are answered, too.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	if !onHeddle {
 		t.Skip("YARN has no timeline of this kind")
 	}
 	l := lab.Lab(t)
-	j := succeed(t, l, example(t, l, "pi"), "2", "10")
+	j := succeed(t, l, example(t, l, "pi"), "-Dmapreduce.job.tags=a,b", "2", "10")
 	url := fmt.Sprintf("http://localhost:%d/ws/v1/heddle/apps/%s/timeline", l.Port("rm-http"), j.app)
 	var answer struct {
 		Timeline struct {
@@ -60,4 +60,5 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("%s was asked for at %d, before the ApplicationMaster registered at %d", c.ContainerID, c.Asked, a.Registered)
 		}
 	}
+	tellsOfTheEnded(t, l, j.app)
 }

@@ -101,6 +101,11 @@ func TestTimelineServer(t *testing.T) {
 	if got := published(t, l, "MAPREDUCE_JOB"); !strings.Contains(got, `"JOB_FINISHED"`) {
 		t.Errorf("the ApplicationMaster has published %s", got)
 	}
+	stockPast := past(t, fmt.Sprintf("http://localhost:%d", l.Port("timeline-http")), app)
+	ofStock(t, "testdata/applicationhistory.txt", past(t, fmt.Sprintf("http://localhost:%d", l.Port("timeline-http")), first.app))
+	if got := past(t, fmt.Sprintf("http://localhost:%d", l.Port("rm-http")), app); onHeddle && comparablePast(got) != comparablePast(stockPast) {
+		t.Errorf("of a killed job the ResourceManager tells\n%s\nwant\n%s", comparablePast(got), comparablePast(stockPast))
+	}
 	forgotten(t, l, first.app)
 }
 

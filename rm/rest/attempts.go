@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"heddle/rm/leader/refusal"
+	"heddle/rm/rest/apphistory"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -66,20 +67,6 @@ func (s *server) attempts(c *yarnrest.Call) (yarnrest.Reply, error) {
 		out.Attempt = append(out.Attempt, s.attemptInfo(&list[i], black, may))
 	}
 	return yarnrest.OK("appAttempts", yarnrest.Natural, out), nil
-}
-
-// attemptReport is a single attempt.
-type attemptReport struct {
-	ID          string  `yarn:"appAttemptId"`
-	Host        string  `yarn:"host"`
-	RPCPort     int32   `yarn:"rpcPort"`
-	TrackingURL string  `yarn:"trackingUrl"`
-	Original    string  `yarn:"originalTrackingUrl"`
-	Diagnostics string  `yarn:"diagnosticsInfo"`
-	State       string  `yarn:"appAttemptState"`
-	Container   *string `yarn:"amContainerId"`
-	Started     int64   `yarn:"startedTime"`
-	Finished    int64   `yarn:"finishedTime"`
 }
 
 // visible finds the application of an attempt or container that the caller may see; what names the thing that the caller asked for.
@@ -142,55 +129,15 @@ func (s *server) attempt(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	out := attemptReport{
-		ID: t.ID.String(), Host: t.Host, RPCPort: t.RPCPort, TrackingURL: t.TrackingURL, Original: t.OriginalTrackingURL,
-		Diagnostics: t.Diagnostics, State: records.AttemptStateName(t.State.Public()), Started: t.StartTime, Finished: t.FinishTime,
-	}
-	if t.AMContainer != (records.ContainerID{}) {
-		id := t.AMContainer.String()
-		out.Container = &id
-	}
-	return yarnrest.OK("appAttempt", yarnrest.Mapped, out), nil
+	return yarnrest.OK("appAttempt", yarnrest.Mapped, apphistory.AttemptOf(t)), nil
 }
 
 type containerList struct {
-	Container []containerInfo `yarn:"container"`
+	Container []apphistory.Container `yarn:"container"`
 }
 
-type containerInfo struct {
-	ID         string    `yarn:"containerId"`
-	MB         int64     `yarn:"allocatedMB"`
-	VCores     int64     `yarn:"allocatedVCores"`
-	AssignedTo string    `yarn:"assignedNodeId"`
-	Priority   int32     `yarn:"priority"`
-	Started    int64     `yarn:"startedTime"`
-	Finished   int64     `yarn:"finishedTime"`
-	Elapsed    int64     `yarn:"elapsedTime"`
-	Logs       string    `yarn:"logUrl"`
-	ExitStatus int32     `yarn:"containerExitStatus"`
-	State      string    `yarn:"containerState"`
-	NodeHTTP   string    `yarn:"nodeHttpAddress"`
-	Node       string    `yarn:"nodeId"`
-	Resources  amountMap `yarn:"allocatedResources"`
-	Ports      string    `yarn:"exposedPorts"`
-}
-
-// amountMap is a map of resources, in the JSON style that writes a list as a map.
-type amountMap struct {
-	Entry []amountEntry `yarn:"entry"`
-}
-
-func (s *server) containerInfo(c *view.Container) containerInfo {
-	out := containerInfo{
-		ID: c.ID.String(), MB: c.Resource.MemoryMB(), VCores: c.Resource.VCores(), AssignedTo: c.Node.String(),
-		Priority: c.Priority, Started: c.Allocated, Elapsed: max(0, s.Now().UnixMilli()-c.Allocated),
-		Logs: view.LogsURL(s.View.URL(c.NodeHTTPAddress), c.ID, c.User), State: "RUNNING", NodeHTTP: s.View.URL(c.NodeHTTPAddress),
-		Node: c.Node.String(), Resources: amountMap{s.amounts(c.Resource).Entry},
-	}
-	if c.Suspended() {
-		out.State = "PAUSED"
-	}
-	return out
+func (s *server) containerInfo(c *view.Container) apphistory.Container {
+	return apphistory.ContainerOf(s.View, s.Types, c, s.Now().UnixMilli())
 }
 
 func (s *server) containers(c *yarnrest.Call) (yarnrest.Reply, error) {
@@ -207,26 +154,34 @@ func (s *server) containers(c *yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 func (s *server) container(c *yarnrest.Call) (yarnrest.Reply, error) {
-	attempt, err := attemptOf(c)
+	found, err := s.namedContainer(c, s.View.Container)
 	if err != nil {
 		return yarnrest.Reply{}, err
+	}
+	return yarnrest.OK("container", yarnrest.Mapped, s.containerInfo(&found)), nil
+}
+
+// namedContainer finds the container in the path, below its attempt.
+func (s *server) namedContainer(c *yarnrest.Call, find func(records.ContainerID) (view.Container, bool)) (found view.Container, err error) {
+	attempt, err := attemptOf(c)
+	if err != nil {
+		return found, err
 	}
 	id, err := containerID(c.Var("container"))
 	if err != nil {
-		return yarnrest.Reply{}, err
+		return found, err
 	}
 	if id.Attempt != attempt {
-		return yarnrest.Reply{}, yarnrest.NotFound("appAttemptId and containerId don't match")
+		return found, yarnrest.NotFound("appAttemptId and containerId don't match")
 	}
 	if _, err := s.visible(c, id.Attempt.App, "container "+id.String()); err != nil {
-		return yarnrest.Reply{}, err
+		return found, err
 	}
-	found, ok := s.View.Container(id)
+	found, ok := find(id)
 	if !ok {
-		return yarnrest.Reply{}, s.absent(yarnrest.NotFoundBy(yarnrest.ContainerNotFound,
-			"Container with id '%v' doesn't exist in RM.", id))
+		return found, s.absent(yarnrest.NotFoundBy(yarnrest.ContainerNotFound, "Container with id '%v' doesn't exist in RM.", id))
 	}
-	return yarnrest.OK("container", yarnrest.Mapped, s.containerInfo(&found)), nil
+	return found, nil
 }
 
 var signalCommands = []string{"OUTPUT_THREAD_DUMP", "GRACEFUL_SHUTDOWN", "FORCEFUL_SHUTDOWN"}

@@ -52,6 +52,7 @@ func (s *server) routeCluster(api *yarnrest.API) {
 	})
 	reservations.Route(api, clusterBase)
 	s.routeTokens(api)
+	s.routeHistory(api)
 }
 
 type clusterInfo struct {

@@ -63,7 +63,7 @@ func TestNoGETOfAForeignPageChangesAnything(t *testing.T) {
 	}
 	app := c.ask(me, "POST", clusterBase+"/apps/new-application?user.name=alice", "").json(t)["application-id"].(string)
 	fill := strings.NewReplacer("{app}", app, "{queue}", "root.default", "{node}", "n1:1", "{container}", strings.Replace(app, "application", "container", 1)+"_01_000001",
-		"{attempt}", strings.Replace(app, "application", "appattempt", 1)+"_000001", "{type}", "x", "{member}", me)
+		"{attempt}", strings.Replace(app, "application", "appattempt", 1)+"_000001", "{type}", "x", "{entity}", "x", "{cluster}", "c", "{member}", me)
 	for _, path := range gets {
 		for _, method := range []string{"GET", "HEAD"} {
 			for _, query := range []string{changing[path], "?user.name=alice&op=GETDELEGATIONTOKEN&renewer=alice"} {

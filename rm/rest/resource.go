@@ -8,7 +8,6 @@ import (
 type (
 	resourceInfo = amount.Resource
 	amounts      = amount.Map
-	amountEntry  = amount.Entry
 )
 
 func (s *server) resource(r records.Resource) resourceInfo { return amount.Of(s.Types, r) }

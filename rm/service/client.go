@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/service/attributes"
 	"heddle/rm/service/labels"
+	"heddle/rm/service/past"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -19,7 +20,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// ServeClients serves ApplicationClientProtocol.
+// ServeClients serves ApplicationClientProtocol, and ApplicationHistoryProtocol in place of a timeline server.
 func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.GetNewApplication.Serve(server, s.newApplication)
 	protocol.SubmitApplication.Serve(server, s.submit)
@@ -43,6 +44,11 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.RenewDelegationToken.Serve(server, s.renewDelegationToken)
 	protocol.CancelDelegationToken.Serve(server, s.cancelDelegationToken)
 	s.serveExtras(server)
+	protocol.GetPastApplicationReport.Serve(server, s.report)
+	protocol.GetPastApplications.ServeLong(server, s.applications)
+	protocol.GetPastAttempts.Serve(server, s.attempts)
+	protocol.GetPastAttemptReport.Serve(server, s.attempt)
+	(&past.Past{View: s.View, Visible: s.visible, Report: s.containerReport, Absent: s.absent}).ServeClients(server)
 	(&labels.Labels{View: view.LabelsOf(s.View)}).ServeClients(server)
 	(&attributes.Attributes{Read: s.View.Source.Read}).ServeClients(server)
 }

@@ -7,6 +7,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/view"
+	"heddle/rm/view/past"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -128,26 +129,38 @@ func (f *Follower) again(now int64, s *ledger.State) (out []entity) {
 		if a.State.Ended() && a.FinishTime < now-recently {
 			continue
 		}
-		out = append(out, f.created(a, a.Context)...)
-		if a.LaunchTime > 0 {
-			out = append(out, launched(a))
+		out = append(out, f.whole(a)...)
+	}
+	return out
+}
+
+// whole returns all that is known of an application.
+func (f *Follower) whole(a *ledger.Application) (out []entity) {
+	out = f.course(a)
+	for _, x := range a.Past {
+		out = append(out, f.life(x)...)
+	}
+	for x := range a.Containers.All() {
+		out = append(out, f.life(x)...)
+	}
+	if a.State.Ended() {
+		out = append(out, ended(a))
+	}
+	return out
+}
+
+// course returns what is known of an application and its attempts, but for its end.
+func (f *Follower) course(a *ledger.Application) (out []entity) {
+	out = append(out, f.created(a, a.Context)...)
+	if a.LaunchTime > 0 {
+		out = append(out, launched(a))
+	}
+	for _, t := range a.Attempts {
+		if t.RegisterTime > 0 {
+			out = append(out, f.registered(a, t)...)
 		}
-		for _, t := range a.Attempts {
-			if t.RegisterTime > 0 {
-				out = append(out, f.registered(a, t)...)
-			}
-			if t.State.Ended() {
-				out = append(out, f.attemptEnded(a, t))
-			}
-		}
-		for _, x := range a.Past {
-			out = append(out, f.life(x)...)
-		}
-		for x := range a.Containers.All() {
-			out = append(out, f.life(x)...)
-		}
-		if a.State.Ended() {
-			out = append(out, ended(a))
+		if t.State.Ended() {
+			out = append(out, f.attemptEnded(a, t))
 		}
 	}
 	return out
@@ -307,11 +320,9 @@ func (f *Follower) allocated(x *ledger.Container) entity {
 	return e.at(x.Allocated, "YARN_CONTAINER_CREATED", nil)
 }
 
-// finished tells of a container's end. Of one that ended with its attempt or application YARN says that it was aborted.
+// finished tells of a container's end.
 func finished(x *ledger.Container, exit int32, diagnostics string, at int64) entity {
-	if diagnostics == "" && (exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion) {
-		exit, diagnostics = records.ExitAborted, "Container of a completed application"
-	}
+	exit, diagnostics = past.Aborted(exit, diagnostics)
 	e := ofContainer(x.ID)
 	e.task = !x.AM
 	e.Info = info{"YARN_CONTAINER_ALLOCATED_HOST": x.Node.Host, "YARN_CONTAINER_ALLOCATED_PORT": x.Node.Port}

@@ -301,3 +301,17 @@ func FuzzRefusals(f *testing.F) {
 		}
 	})
 }
+
+// Where the timeline server is a ResourceManager, which tells of ended applications by itself, nothing is published, and that is said.
+func TestAResourceManagerAsTheServer(t *testing.T) {
+	own := with(t, "yarn.resourcemanager.webapp.address=rm:8088", "yarn.timeline-service.webapp.address=rm:8088")
+	if s, err := Of(own); s != nil || err != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if found := Problems(own); len(found) != 1 || !strings.Contains(found[0].String(), "takes no entities") {
+		t.Errorf("%v", found)
+	}
+	if s, err := Of(with(t, "yarn.resourcemanager.webapp.address=rm:8088", "yarn.timeline-service.webapp.address=rm:8188")); s == nil || err != nil {
+		t.Errorf("another port: %+v, %v", s, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,9 +16,11 @@ import (
 	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/internal/output"
+	"heddle/rm/leader"
 	"heddle/rm/ledger"
 	"heddle/rm/timelineservice/writer"
 	"heddle/rm/view"
+	"heddle/yarn/flow"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -125,3 +128,67 @@ func TestVersion2(t *testing.T) {
 		t.Error(string(b), err)
 	}
 }
+
+// What is known of an application is what a reader would have of its news: one entity for each thing, the newest containers first.
+func TestKnown(t *testing.T) {
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 7}
+	attempt := records.AttemptID{App: id, Attempt: 1}
+	s := ledger.New()
+	a := &ledger.Application{ID: id, User: "alice", Context: &pb.ApplicationSubmissionContext{}, State: ledger.AppFinished, SubmitTime: 2, FinishTime: 9}
+	a.Attempts = []*ledger.Attempt{{ID: attempt, RegisterTime: 3, FinishTime: 8, Host: "w1", State: ledger.AttemptFinished}}
+	for n := range int64(2) {
+		a.Past = append(a.Past, &ledger.Container{
+			ID: records.ContainerID{Attempt: attempt, ID: n + 1}, State: ledger.ContainerCompleted, ExitStatus: records.ExitKilledByResourceManager, Allocated: 4, Finished: 6,
+		})
+	}
+	s.Apps[id] = a
+	v := &view.Viewer{Source: still{s}}
+	var list []flow.Entity
+	for _, kind := range []string{appType, attemptType, containerType} {
+		list = append(list, Known(v, id, Wanted{Type: kind, Limit: 10})...)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Type+" "+e.ID)
+	}
+	want := []string{
+		"YARN_APPLICATION application_1_0007", "YARN_APPLICATION_ATTEMPT appattempt_1_0007_000001",
+		"YARN_CONTAINER container_1_0007_01_000002", "YARN_CONTAINER container_1_0007_01_000001",
+	}
+	if !slices.Equal(names, want) {
+		t.Fatalf("%q", names)
+	}
+	app, try, task := list[0], list[1], list[2]
+	if app.Created != 2 || app.Info["YARN_APPLICATION_STATE"] != "FINISHED" || app.Info["YARN_APPLICATION_USER"] != "alice" || len(app.Metrics) != 8 || app.Events[0].ID != "YARN_APPLICATION_FINISHED" {
+		t.Errorf("%+v", app)
+	}
+	if try.Created != 3 || try.Info["YARN_APPLICATION_ATTEMPT_HOST"] != "w1" || try.Info["YARN_APPLICATION_ATTEMPT_STATE"] != "FINISHED" {
+		t.Errorf("%+v", try)
+	}
+	if task.Created != 4 || task.Info["YARN_CONTAINER_EXIT_STATUS"] != int32(records.ExitAborted) || task.Info["YARN_CONTAINER_STATE"] != "COMPLETE" || len(task.Events) != 2 {
+		t.Errorf("%+v", task)
+	}
+	for want, w := range map[string]Wanted{
+		"container_1_0007_01_000002": {Type: containerType, Limit: 1}, "container_1_0007_01_000001": {Type: containerType, ID: "container_1_0007_01_000001", Limit: 9},
+		"appattempt_1_0007_000001": {Type: attemptType, ID: "appattempt_1_0007_000001", Limit: 9},
+	} {
+		if list := Known(v, id, w); len(list) != 1 || list[0].ID != want {
+			t.Errorf("%+v: %+v", w, list)
+		}
+	}
+	for _, w := range []Wanted{{Type: containerType, Attempt: "appattempt_1_0007_000002", Limit: 9}, {Type: "odd", Limit: 9}, {Type: appType}} {
+		if list := Known(v, id, w); len(list) != 0 {
+			t.Errorf("%+v: %+v", w, list)
+		}
+	}
+	if list := Known(v, records.ApplicationID{ID: 8}, Wanted{Type: appType, Limit: 9}); len(list) != 0 {
+		t.Errorf("of none: %+v", list)
+	}
+}
+
+// still is a ledger that doesn't change.
+type still struct{ *ledger.State }
+
+func (s still) Read(f func(*ledger.State)) { f(s.State) }
+
+func (still) Leader() *leader.Leader { return nil }

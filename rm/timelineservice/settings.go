@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"heddle/conf"
@@ -33,6 +34,7 @@ type Settings struct {
 // Of reads the settings; nil if nothing is published.
 func Of(c *conf.Config) (*Settings, error) {
 	v1, v2 := timeline.Versions(c)
+	v1 = v1 && !ownPages(c)
 	if !c.Bool("yarn.system-metrics-publisher.enabled") || !v1 && !v2 {
 		return nil, nil
 	}
@@ -62,10 +64,18 @@ func (s *Settings) server(c *conf.Config) (err error) {
 	return err
 }
 
+// ownPages reports whether the server of version 1 is a ResourceManager of the cluster, which tells of ended applications by itself and stores nothing.
+func ownPages(c *conf.Config) bool {
+	masters, err := c.RMAddresses(conf.WebKey(c, "yarn.resourcemanager."))
+	return err == nil && slices.Contains(masters, c.Address(conf.WebKey(c, prefix)))
+}
+
 // Problems says what keeps a ResourceManager from publishing to the timeline service that a configuration names.
 func Problems(c *conf.Config) []conf.Problem {
 	warn := func(err error) []conf.Problem { return []conf.Problem{conf.AtKey(c, conf.Warning, enabledKey, err)} }
 	switch v1, v2 := timeline.Versions(c); {
+	case v1 && ownPages(c):
+		return warn(fmt.Errorf("a ResourceManager tells of ended applications, but takes no entities: set it to false, and %sgeneric-application-history.enabled to true", prefix))
 	case v2:
 		if _, err := writer.Of(c, "", nil); err != nil {
 			return warn(fmt.Errorf("the ResourceManager doesn't publish to timeline version 2: %w", err))

@@ -41,6 +41,19 @@ var (
 	GetNodesToAttributes        = repeatable[pb.GetNodesToAttributesRequest, pb.GetNodesToAttributesResponse](ApplicationClient, "getNodesToAttributes")
 )
 
+// Calls of clients to a timeline server (port 10200), which a ResourceManager answers as well: the same questions about applications that may have ended.
+var (
+	GetPastApplicationReport = repeatable[pb.GetApplicationReportRequest, pb.GetApplicationReportResponse](ApplicationHistory, "getApplicationReport")
+	GetPastApplications      = repeatable[pb.GetApplicationsRequest, pb.GetApplicationsResponse](ApplicationHistory, "getApplications")
+	GetPastAttemptReport     = repeatable[pb.GetApplicationAttemptReportRequest, pb.GetApplicationAttemptReportResponse](ApplicationHistory, "getApplicationAttemptReport")
+	GetPastAttempts          = repeatable[pb.GetApplicationAttemptsRequest, pb.GetApplicationAttemptsResponse](ApplicationHistory, "getApplicationAttempts")
+	GetPastContainerReport   = repeatable[pb.GetContainerReportRequest, pb.GetContainerReportResponse](ApplicationHistory, "getContainerReport")
+	GetPastContainers        = repeatable[pb.GetContainersRequest, pb.GetContainersResponse](ApplicationHistory, "getContainers")
+	GetHistoryToken          = repeatable[pb.GetDelegationTokenRequest, pb.GetDelegationTokenResponse](ApplicationHistory, "getDelegationToken")
+	RenewHistoryToken        = repeatable[pb.RenewDelegationTokenRequest, pb.RenewDelegationTokenResponse](ApplicationHistory, "renewDelegationToken")
+	CancelHistoryToken       = repeatable[pb.CancelDelegationTokenRequest, pb.CancelDelegationTokenResponse](ApplicationHistory, "cancelDelegationToken")
+)
+
 // Calls of ApplicationMasters to the ResourceManager (port 8030).
 var (
 	RegisterApplicationMaster = repeatable[pb.RegisterApplicationMasterRequest, pb.RegisterApplicationMasterResponse](ApplicationMaster, "registerApplicationMaster")

@@ -5,6 +5,7 @@ import "heddle/yarn/ipc"
 // The protocols. All are of version 1.
 var (
 	ApplicationClient   = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB", Version: 1}
+	ApplicationHistory  = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ApplicationHistoryProtocolPB", Version: 1}
 	ApplicationMaster   = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB", Version: 1}
 	ContainerManagement = ipc.Protocol{Name: "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB", Version: 1}
 	ResourceTracker     = ipc.Protocol{Name: "org.apache.hadoop.yarn.server.api.ResourceTrackerPB", Version: 1}

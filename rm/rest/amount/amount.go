@@ -3,6 +3,7 @@ package amount
 
 import (
 	"math"
+	"reflect"
 	"strconv"
 
 	"heddle/yarn/records"
@@ -60,4 +61,17 @@ func MapOf(types records.ResourceTypes, r records.Resource) (out Map) {
 		out.Entry = append(out.Entry, Entry{types.At(i).Name, strconv.FormatInt(r[i], 10)})
 	}
 	return out
+}
+
+// MembersOf shows an amount as an object with a member for each type, as YARN's timeline server writes it in JSON.
+func MembersOf(types records.ResourceTypes, r records.Resource) any {
+	fields := make([]reflect.StructField, types.Len())
+	for i := range fields {
+		fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: reflect.TypeFor[int64](), Tag: reflect.StructTag(`yarn:` + strconv.Quote(types.At(i).Name))}
+	}
+	v := reflect.New(reflect.StructOf(fields)).Elem()
+	for i := range fields {
+		v.Field(i).SetInt(r[i])
+	}
+	return v.Interface()
 }

@@ -1,0 +1,81 @@
+// Package past shows containers that have ended, as far as the ledger has them, beside those that live.
+package past
+
+import (
+	"slices"
+
+	"heddle/rm/ledger"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+)
+
+// Containers returns the containers of an attempt, by id; ok is false if there is no such attempt.
+func Containers(v *view.Viewer, id records.AttemptID) (list []view.Container, ok bool) {
+	v.Source.Read(func(s *ledger.State) {
+		a := s.Apps[id.App]
+		if ok = a != nil && a.Attempt(id.Attempt) != nil; !ok {
+			return
+		}
+		for c := range known(a) {
+			if c.ID.Attempt == id {
+				list = append(list, shown(s, a, c))
+			}
+		}
+	})
+	slices.SortFunc(list, func(a, b view.Container) int { return a.ID.Compare(b.ID) })
+	return list, ok
+}
+
+// Container returns a container; ok is false if it was never, or isn't known any more.
+func Container(v *view.Viewer, id records.ContainerID) (found view.Container, ok bool) {
+	v.Source.Read(func(s *ledger.State) {
+		a := s.Apps[id.Attempt.App]
+		if a == nil {
+			return
+		}
+		for c := range known(a) {
+			if c.ID == id {
+				found, ok = shown(s, a, c), true
+				return
+			}
+		}
+	})
+	return found, ok
+}
+
+// known yields the containers of an application that the ledger has.
+func known(a *ledger.Application) func(yield func(*ledger.Container) bool) {
+	return func(yield func(*ledger.Container) bool) {
+		for c := range a.Containers.All() {
+			if !yield(c) {
+				return
+			}
+		}
+		for _, c := range a.Past {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func shown(s *ledger.State, a *ledger.Application, c *ledger.Container) view.Container {
+	out := view.Container{Container: *c, User: a.User}
+	if n := s.Nodes[c.Node]; n != nil {
+		out.NodeHTTPAddress = n.HTTPAddress()
+	}
+	return out
+}
+
+// LogsURL is where the ResourceManager shows the logs of a container that has ended.
+func LogsURL(v *view.Viewer, c *view.Container) string {
+	return v.URL(v.Web) + "/cluster/logs/" + c.Node.String() + "/" + c.ID.String() + "/" + c.ID.String() + "/" + c.User
+}
+
+// Aborted returns a container's exit status and diagnostics as YARN publishes them: one that ended with its attempt or application was aborted.
+func Aborted(exit int32, diagnostics string) (int32, string) {
+	if diagnostics == "" && (exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion) {
+		return records.ExitAborted, "Container of a completed application"
+	}
+	return exit, diagnostics
+}
