@@ -23,6 +23,7 @@ import (
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
+	"heddle/nm/suspend"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -139,7 +140,7 @@ func TestImages(t *testing.T) {
 	l := newImageLab(t)
 	for name, f := range map[string]func(*testing.T, *lab){
 		"retry": retryInTheSameRoot, "three users": runThreeUsers, "entry point": runEntryPoint, "life": liveAndDie, "between lives": endBetweenLives, "tricks": refuseTricks,
-		"squashed": runSquashed,
+		"squashed": runSquashed, "shrunk": shrinkAndGrow,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, l) })
 	}
@@ -220,6 +221,63 @@ func liveAndDie(t *testing.T, l *lab) {
 		t.Errorf("exit code %d of a program that heeds SIGTERM; %s", s.ExitCode, s.Diagnostics)
 	}
 	await.Until(t, "its files are gone", func() bool { return !exists(private) && !exists(work) })
+}
+
+// A container in an image shrinks: its program goes on with less of a processor, also under the next NodeManager, until it grows again.
+func shrinkAndGrow(t *testing.T, l *lab) {
+	c := l.run(job{id: containerID(11, 1), memory: 512, env: asksFor("team/folder:1"), command: `trap 'exit 13' TERM; touch ready; while :; do n=0; while [ $n -lt 100 ]; do n=$((n+1)); done; echo x >> beats; done`})
+	await.Until(t, "the container runs", func() bool {
+		s := c.Status()
+		return s.State == Running && exists(s.WorkDir+"/ready") || s.State == Done
+	})
+	goesOn := func(when string) {
+		t.Helper()
+		beats := c.Status().WorkDir + "/beats"
+		before := int64(0)
+		if exists(beats) {
+			before = size(t, beats)
+		}
+		await.Until(t, "it goes on "+when, func() bool { return exists(beats) && size(t, beats) > before })
+	}
+	isHeld := func(when string) {
+		t.Helper()
+		first, err := c.Group().Usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		goesOn(when)
+		await.Until(t, "a second", func() bool { return time.Since(began) > time.Second })
+		last, err := c.Group().Usage()
+		if took := last.CPU - first.CPU; err != nil || took > time.Since(began)/10 {
+			t.Errorf("%s it takes %v of a processor in %v, %v", when, took, time.Since(began), err)
+		}
+	}
+	goesOn("at first")
+	held := int64(512)
+	if l.node.Groups.Capabilities().Reclaim {
+		held = 128
+	}
+	order(t, c, level(suspend.Shrunk, held, 0, 1))
+	settled(t, c, suspend.Shrunk)
+	isHeld("shrunk")
+	l.restart()
+	c = l.container(containerID(11, 1))
+	settled(t, c, suspend.Shrunk)
+	isHeld("after a restart")
+	if s := c.Status().Suspension; s.Holds != records.NewResource(held, 0) {
+		t.Errorf("it holds %v", s.Holds)
+	}
+	order(t, c, level(suspend.Running, 512, 1, 2))
+	settled(t, c, suspend.Running)
+	if limits := c.box.Limits(); limits.CPU != 0 || limits.High != 0 {
+		t.Errorf("grown again it is held to %+v", limits)
+	}
+	goesOn("grown again")
+	c.Kill(records.ExitKilledByAppMaster, "enough\n")
+	if s := waitDone(t, c); s.ExitCode != 13 {
+		t.Errorf("exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
 }
 
 // The next NodeManager learns the exit code of a container that has ended between two lives, and releases its layers.
