@@ -37,17 +37,26 @@ func Java(t testing.TB) string {
 // Compile compiles Java sources against Hadoop's jars, and returns the folder of the classes.
 func Compile(t testing.TB, sources ...string) string {
 	t.Helper()
+	return CompileWith(t, "", sources...)
+}
+
+// CompileWith is Compile against further jars: a class path that goes before Hadoop's; it may be empty.
+func CompileWith(t testing.TB, classPath string, sources ...string) string {
+	t.Helper()
 	out := t.TempDir()
 	if err := os.Chmod(out, 0o755); err != nil { // containers' users read them
 		t.Fatal(err)
 	}
-	compile(t, out, sources)
+	compile(t, out, classPath, sources)
 	return out
 }
 
-func compile(t testing.TB, out string, sources []string) {
+func compile(t testing.TB, out, classPath string, sources []string) {
 	t.Helper()
-	args := append([]string{"--release", "8", "-nowarn", "-proc:none", "-d", out, "-cp", filepath.Join(Hadoop(t), "*")}, sources...)
+	if classPath != "" {
+		classPath += ":"
+	}
+	args := append([]string{"--release", "8", "-nowarn", "-proc:none", "-d", out, "-cp", classPath + filepath.Join(Hadoop(t), "*")}, sources...)
 	if said, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -68,7 +77,7 @@ func (o *Once) Compile(t testing.TB, sources ...string) string {
 			t.Fatal(err)
 		}
 		o.dir = dir
-		compile(t, dir, sources)
+		compile(t, dir, "", sources)
 	})
 	return o.dir
 }
