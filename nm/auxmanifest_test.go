@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 	logged "github.com/sirupsen/logrus/hooks/test"
 
+	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/internal/publicdir"
 	"heddle/internal/webanswer"
@@ -242,6 +244,78 @@ func TestAKilledNodeHasTheServicesOfItsManifest(t *testing.T) {
 		r.SetApplicationsToCleanup([]*pb.ApplicationId{containerID(1, 1).Attempt.App.PB()})
 	})
 	heard("the end", "stopContainer ann 0001/1 <memory:256, vCores:1> TASK\nstopApplication 0001\n")
+}
+
+// A node is upgraded under its containers: its program is stopped, another release takes the file's place, is killed, and the first one comes back. Each finds the
+// containers and tells the services of them.
+func TestAnUpgradedNodeKeepsContainersAndServices(t *testing.T) {
+	m, set := ofManifest(t)
+	p := newProcess(t, append(set, "yarn.nodemanager.recovery.supervised=true", "heddle.node.id=upgraded")...)
+	m.lab = p.lab
+	first, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.program = filepath.Join(t.TempDir(), "heddle")
+	install := func(make func(path string) error) {
+		t.Helper()
+		next := p.program + ".next"
+		if err := make(next); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, p.program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(path string) error { return os.Link(first, path) }
+	heard := func(what, calls string) {
+		t.Helper()
+		await.Until(t, what, func() bool {
+			b, err := os.ReadFile(m.calls)
+			return err == nil && string(b) == calls
+		})
+		if err := os.Remove(m.calls); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release := func(want string) {
+		t.Helper()
+		all := p.rm.registrations()
+		last := all[len(all)-1]
+		if got := last.GetHeddleCapabilities().GetRelease(); got != want || len(last.GetContainerStatuses()) != 1 {
+			t.Errorf("release %q has registered with %v", got, last.GetContainerStatuses())
+		}
+	}
+	install(link)
+	m.write(goShuffle, m.recorder("1", ""))
+	p.launch()
+	heard("the manifest's services", begun)
+	m.beginWithSecret(containerID(1, 1), "echo $$ > "+p.dir+"/pid; until [ -e "+p.dir+"/go ]; do sleep 0.1; done; exit 5")
+	pid := p.pid("pid")
+	heard("the container", told)
+
+	p.stop()
+	heard("the end of its service", "stop\n")
+	install(func(path string) error { return build(path, "-ldflags", "-X heddle/conf.Version=next") })
+	p.launch()
+	release("next")
+	heard("what lives, of the next release", begun+told)
+	p.kill()
+	install(link)
+	p.launch()
+	release(conf.Version)
+	heard("what lives, of the former release", begun+told)
+	if !alive(pid) {
+		t.Fatal("the container has died with its node")
+	}
+	p.touch("go")
+	p.rm.seen("its exit code", func(all []*pb.NodeHeartbeatRequest) bool {
+		return slices.ContainsFunc(all, func(b *pb.NodeHeartbeatRequest) bool {
+			return slices.ContainsFunc(b.GetNodeStatus().GetContainersStatuses(), func(s *pb.ContainerStatus) bool {
+				return s.GetState() == pb.ContainerState_C_COMPLETE && s.GetExitStatus() == 5
+			})
+		})
+	})
 }
 
 // Whatever a manifest and a PUT say, the node and the services that run go on.

@@ -32,20 +32,25 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "heddle")
-	build := exec.Command("go", "build", "-o", path, "heddle/cmd/heddle")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return path, fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
+	return path, build(path)
 })
+
+func build(path string, flags ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "heddle/cmd/heddle")...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
 
 // nodeProcess is a NodeManager as a process of its own, with the surroundings of a lab.
 type nodeProcess struct {
 	*lab
-	cmd  *exec.Cmd
-	log  bytes.Buffer
-	done chan error
+	program string // "": what binary returns
+	cmd     *exec.Cmd
+	log     bytes.Buffer
+	done    chan error
 }
 
 // newProcess describes a node; launch starts it. Its cgroups have a parent of their own, which is to vanish with them.
@@ -87,9 +92,12 @@ func (p *nodeProcess) args() []string {
 // launch starts the process and returns when it is registered.
 func (p *nodeProcess) launch() {
 	p.t.Helper()
-	path, err := binary()
-	if err != nil {
-		p.t.Fatal(err)
+	path := p.program
+	if path == "" {
+		var err error
+		if path, err = binary(); err != nil {
+			p.t.Fatal(err)
+		}
 	}
 	before := len(p.rm.registrations())
 	p.cmd = exec.Command(path, p.args()...)
