@@ -102,7 +102,7 @@ func (s *service) attempts(c *yarnrest.Call) (yarnrest.Reply, error) {
 	list, _ := s.View.Attempts(a.ID)
 	var out attempts
 	for i := range list {
-		out.Attempt = append(out.Attempt, AttemptOf(&list[i]))
+		out.Attempt = append(out.Attempt, s.attemptOf(&list[i]))
 	}
 	return yarnrest.OK("appAttempts", yarnrest.Unwrapped, out), nil
 }
@@ -112,7 +112,7 @@ func (s *service) attempt(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	return yarnrest.OK("appAttempt", yarnrest.Unwrapped, AttemptOf(t)), nil
+	return yarnrest.OK("appAttempt", yarnrest.Unwrapped, s.attemptOf(t)), nil
 }
 
 type containers struct {

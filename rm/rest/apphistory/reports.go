@@ -66,6 +66,7 @@ func (s *service) appOf(a *view.App) app {
 	}
 	if a.State.Ended() {
 		out.Progress = 100
+		out.Host, out.RPCPort = past.Address(s.View, a.Attempt)
 		return out
 	}
 	gpus := s.gpus()
@@ -129,6 +130,13 @@ func AttemptOf(t *view.Attempt) Attempt {
 		id := t.AMContainer.String()
 		out.Container = &id
 	}
+	return out
+}
+
+// attemptOf shows an attempt that may have failed, with its address.
+func (s *service) attemptOf(t *view.Attempt) Attempt {
+	out := AttemptOf(t)
+	out.Host, out.RPCPort = past.Address(s.View, t.ID)
 	return out
 }
 

@@ -43,6 +43,19 @@ func Container(v *view.Viewer, id records.ContainerID) (found view.Container, ok
 	return found, ok
 }
 
+// Address returns where the ApplicationMaster of an attempt has listened, also if the attempt has failed since; "N/A" and −1 if it never registered.
+func Address(v *view.Viewer, id records.AttemptID) (host string, port int32) {
+	host, port = "N/A", -1
+	v.Source.Read(func(s *ledger.State) {
+		if a := s.Apps[id.App]; a != nil {
+			if t := a.Attempt(id.Attempt); t != nil && t.RegisterTime > 0 {
+				host, port = t.Host, t.RPCPort
+			}
+		}
+	})
+	return host, port
+}
+
 // known yields the containers of an application that the ledger has.
 func known(a *ledger.Application) func(yield func(*ledger.Container) bool) {
 	return func(yield func(*ledger.Container) bool) {
