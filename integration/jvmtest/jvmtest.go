@@ -56,7 +56,10 @@ func compile(t testing.TB, out, classPath string, sources []string) {
 	if classPath != "" {
 		classPath += ":"
 	}
-	args := append([]string{"--release", "8", "-nowarn", "-proc:none", "-d", out, "-cp", classPath + filepath.Join(Hadoop(t), "*")}, sources...)
+	args := append([]string{
+		"--release", "8", "-nowarn", "-proc:none", "-d", out, "-cp",
+		classPath + filepath.Join(Hadoop(t), "*"),
+	}, sources...)
 	if said, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

@@ -162,7 +162,9 @@ func (s *server) container(c *yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 // namedContainer finds the container in the path, below its attempt.
-func (s *server) namedContainer(c *yarnrest.Call, find func(records.ContainerID) (view.Container, bool)) (found view.Container, err error) {
+func (s *server) namedContainer(
+	c *yarnrest.Call, find func(records.ContainerID) (view.Container, bool),
+) (found view.Container, err error) {
 	attempt, err := attemptOf(c)
 	if err != nil {
 		return found, err
@@ -179,7 +181,8 @@ func (s *server) namedContainer(c *yarnrest.Call, find func(records.ContainerID)
 	}
 	found, ok := find(id)
 	if !ok {
-		return found, s.absent(yarnrest.NotFoundBy(yarnrest.ContainerNotFound, "Container with id '%v' doesn't exist in RM.", id))
+		return found, s.absent(yarnrest.NotFoundBy(yarnrest.ContainerNotFound,
+			"Container with id '%v' doesn't exist in RM.", id))
 	}
 	return found, nil
 }

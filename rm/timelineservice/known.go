@@ -39,7 +39,9 @@ func Known(v *view.Viewer, id records.ApplicationID, w Wanted) (list []flow.Enti
 			list[0].Info["YARN_APPLICATION_STATE"] = a.State.Public().String() // which isn't published while it waits
 		}
 	})
-	list = slices.DeleteFunc(list, func(e flow.Entity) bool { return e.Type != w.Type || w.ID != "" && e.ID != w.ID })
+	list = slices.DeleteFunc(list, func(e flow.Entity) bool {
+		return e.Type != w.Type || w.ID != "" && e.ID != w.ID
+	})
 	slices.SortStableFunc(list, func(a, b flow.Entity) int { return cmp.Compare(a.Prefix, b.Prefix) })
 	return list[:min(len(list), w.Limit)]
 }

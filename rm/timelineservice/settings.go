@@ -75,7 +75,8 @@ func Problems(c *conf.Config) []conf.Problem {
 	warn := func(err error) []conf.Problem { return []conf.Problem{conf.AtKey(c, conf.Warning, enabledKey, err)} }
 	switch v1, v2 := timeline.Versions(c); {
 	case v1 && ownPages(c):
-		return warn(fmt.Errorf("a ResourceManager tells of ended applications, but takes no entities: set it to false, and %sgeneric-application-history.enabled to true", prefix))
+		return warn(fmt.Errorf("a ResourceManager tells of ended applications, but takes no entities: "+
+			"set it to false, and %sgeneric-application-history.enabled to true", prefix))
 	case v2:
 		if _, err := writer.Of(c, "", nil); err != nil {
 			return warn(fmt.Errorf("the ResourceManager doesn't publish to timeline version 2: %w", err))

@@ -67,7 +67,10 @@ func MapOf(types records.ResourceTypes, r records.Resource) (out Map) {
 func MembersOf(types records.ResourceTypes, r records.Resource) any {
 	fields := make([]reflect.StructField, types.Len())
 	for i := range fields {
-		fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: reflect.TypeFor[int64](), Tag: reflect.StructTag(`yarn:` + strconv.Quote(types.At(i).Name))}
+		fields[i] = reflect.StructField{
+			Name: "F" + strconv.Itoa(i), Type: reflect.TypeFor[int64](),
+			Tag: reflect.StructTag(`yarn:` + strconv.Quote(types.At(i).Name)),
+		}
 	}
 	v := reflect.New(reflect.StructOf(fields)).Elem()
 	for i := range fields {

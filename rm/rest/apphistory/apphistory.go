@@ -133,7 +133,9 @@ func (s *service) containers(c *yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 func (s *service) container(c *yarnrest.Call) (yarnrest.Reply, error) {
-	found, err := s.Container(c, func(id records.ContainerID) (view.Container, bool) { return past.Container(s.View, id) })
+	found, err := s.Container(c, func(id records.ContainerID) (view.Container, bool) {
+		return past.Container(s.View, id)
+	})
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}

@@ -57,12 +57,17 @@ func (s *service) appOf(a *view.App) app {
 		attempt = records.AttemptID{App: a.ID, Attempt: -1}
 	}
 	out := app{
-		ID: a.ID.String(), Attempt: attempt.String(), User: a.User, Name: a.Name, Queue: a.Queue, Type: a.Type, Host: a.Host, RPCPort: a.RPCPort,
-		State: pb.YarnApplicationState_name[int32(a.State.Public())], Progress: 100 * a.Progress, Diagnostics: a.Diagnostics,
-		Original: a.OriginalTrackingURL, Tracking: a.TrackingURL, Final: records.FinalStatusName(a.FinalStatus),
-		Submitted: a.SubmitTime, Started: a.SubmitTime, Launched: a.LaunchTime, Finished: a.FinishTime, Elapsed: a.Elapsed, Tags: strings.Join(a.Tags, ","),
-		Priority: a.Priority, Unmanaged: a.Unmanaged, Label: labelOf(a.Context), MasterLabel: cmp.Or(request.NotedLabel(a.Context), "<DEFAULT_PARTITION>"),
-		Seconds: s.seconds(a.ResourceSeconds), Preempted: s.seconds(a.PreemptedSeconds),
+		ID: a.ID.String(), Attempt: attempt.String(), User: a.User, Name: a.Name, Queue: a.Queue, Type: a.Type,
+		Host: a.Host, RPCPort: a.RPCPort,
+		State: pb.YarnApplicationState_name[int32(a.State.Public())], Progress: 100 * a.Progress,
+		Diagnostics: a.Diagnostics,
+		Original:    a.OriginalTrackingURL, Tracking: a.TrackingURL, Final: records.FinalStatusName(a.FinalStatus),
+		Submitted: a.SubmitTime, Started: a.SubmitTime, Launched: a.LaunchTime,
+		Finished: a.FinishTime, Elapsed: a.Elapsed,
+		Tags:     strings.Join(a.Tags, ","),
+		Priority: a.Priority, Unmanaged: a.Unmanaged, Label: labelOf(a.Context),
+		MasterLabel: cmp.Or(request.NotedLabel(a.Context), "<DEFAULT_PARTITION>"),
+		Seconds:     s.seconds(a.ResourceSeconds), Preempted: s.seconds(a.PreemptedSeconds),
 	}
 	if a.State.Ended() {
 		out.Progress = 100
@@ -124,7 +129,8 @@ type Attempt struct {
 func AttemptOf(t *view.Attempt) Attempt {
 	out := Attempt{
 		ID: t.ID.String(), Host: t.Host, RPCPort: t.RPCPort, TrackingURL: t.TrackingURL, Original: t.OriginalTrackingURL,
-		Diagnostics: t.Diagnostics, State: records.AttemptStateName(t.State.Public()), Started: t.StartTime, Finished: t.FinishTime,
+		Diagnostics: t.Diagnostics, State: records.AttemptStateName(t.State.Public()),
+		Started: t.StartTime, Finished: t.FinishTime,
 	}
 	if t.AMContainer != (records.ContainerID{}) {
 		id := t.AMContainer.String()

@@ -28,7 +28,8 @@ type Config struct {
 // Route adds the paths.
 func Route(api *yarnrest.API, cfg Config) {
 	get := func(path string, large bool, h yarnrest.Handler) {
-		api.Handle(path, yarnrest.Methods{http.MethodGet: {Handle: h, Large: large, Gives: []yarnrest.Format{yarnrest.JSON}}})
+		e := yarnrest.Endpoint{Handle: h, Large: large, Gives: []yarnrest.Format{yarnrest.JSON}}
+		api.Handle(path, yarnrest.Methods{http.MethodGet: e})
 	}
 	get(base, false, about)
 	get(base+"/about", false, about)
@@ -43,7 +44,8 @@ func Route(api *yarnrest.API, cfg Config) {
 func about(*yarnrest.Call) (yarnrest.Reply, error) {
 	build := conf.HadoopVersion + " from heddle " + conf.Version
 	return encoded(map[string]string{
-		"About": "Timeline Reader API", "timeline-service-version": conf.HadoopVersion, "timeline-service-build-version": build, "timeline-service-version-built-on": conf.Built,
+		"About": "Timeline Reader API", "timeline-service-version": conf.HadoopVersion,
+		"timeline-service-build-version": build, "timeline-service-version-built-on": conf.Built,
 		"hadoop-version": conf.HadoopVersion, "hadoop-build-version": build, "hadoop-version-built-on": conf.Built,
 	})
 }
@@ -121,8 +123,10 @@ func parseAttempt(filter string) (string, error) {
 	}
 	text, ok := strings.CutPrefix(filter, "SYSTEM_INFO_PARENT_ENTITY eq ")
 	var parent struct{ ID, Type string }
-	if err := json.Unmarshal([]byte(text), &parent); !ok || err != nil || parent.ID == "" || parent.Type != "YARN_APPLICATION_ATTEMPT" {
-		return "", yarnrest.BadRequest("infofilters other than one attempt as SYSTEM_INFO_PARENT_ENTITY are not supported by a ResourceManager")
+	if err := json.Unmarshal([]byte(text), &parent); !ok || err != nil || parent.ID == "" ||
+		parent.Type != "YARN_APPLICATION_ATTEMPT" {
+		return "", yarnrest.BadRequest("infofilters other than one attempt as SYSTEM_INFO_PARENT_ENTITY " +
+			"are not supported by a ResourceManager")
 	}
 	return parent.ID, nil
 }
@@ -148,7 +152,10 @@ func fieldsOf(c *yarnrest.Call) func(name string) bool {
 }
 
 func shown(e flow.Entity, wanted func(name string) bool) entity {
-	out := entity{Metrics: []flow.Metric{}, Events: []flow.Event{}, Created: e.Created, Prefix: e.Prefix, Type: e.Type, ID: e.ID, Info: map[string]any{}, Configs: map[string]string{}}
+	out := entity{
+		Metrics: []flow.Metric{}, Events: []flow.Event{}, Created: e.Created, Prefix: e.Prefix, Type: e.Type,
+		ID: e.ID, Info: map[string]any{}, Configs: map[string]string{},
+	}
 	if wanted("INFO") {
 		out.Info = e.Info
 	}

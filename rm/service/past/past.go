@@ -30,7 +30,9 @@ func (p *Past) ServeClients(server *ipc.Server) {
 	protocol.GetPastContainerReport.Serve(server, p.container)
 }
 
-func (p *Past) containers(ctx context.Context, req *pb.GetContainersRequest) (*pb.GetContainersResponse, error) {
+func (p *Past) containers(
+	ctx context.Context, req *pb.GetContainersRequest,
+) (*pb.GetContainersResponse, error) {
 	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
 	if err := p.Visible(ctx, id.App, "application "+id.App.String()); err != nil {
 		return nil, err
@@ -46,7 +48,9 @@ func (p *Past) containers(ctx context.Context, req *pb.GetContainersRequest) (*p
 	return pb.GetContainersResponse_builder{Containers: out}.Build(), nil
 }
 
-func (p *Past) container(ctx context.Context, req *pb.GetContainerReportRequest) (*pb.GetContainerReportResponse, error) {
+func (p *Past) container(
+	ctx context.Context, req *pb.GetContainerReportRequest,
+) (*pb.GetContainerReportResponse, error) {
 	id := records.ContainerIDFrom(req.GetContainerId())
 	if err := p.Visible(ctx, id.Attempt.App, "container "+id.String()); err != nil {
 		return nil, err

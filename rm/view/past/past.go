@@ -87,7 +87,8 @@ func LogsURL(v *view.Viewer, c *view.Container) string {
 
 // Aborted returns a container's exit status and diagnostics as YARN publishes them: one that ended with its attempt or application was aborted.
 func Aborted(exit int32, diagnostics string) (int32, string) {
-	if diagnostics == "" && (exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion) {
+	killed := exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion
+	if diagnostics == "" && killed {
 		return records.ExitAborted, "Container of a completed application"
 	}
 	return exit, diagnostics
