@@ -22,6 +22,7 @@ import (
 	"heddle/nm/enclosure"
 	"heddle/nm/heartbeat"
 	"heddle/nm/probe"
+	"heddle/nm/program"
 	"heddle/nm/shorttasks"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -184,7 +185,13 @@ func (x *executors) Start(e shorttasks.Executor, ended func(why string)) (stop f
 	}
 	launch := &pb.ContainerLaunchContext{}
 	launch.SetTokens(tokens)
-	launch.SetCommand([]string{fmt.Sprintf("exec %s executor --slots %d %s 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", quoted(x.binary), e.Slots, x.address)})
+	usual := n.s.container.Runtimes.Usual
+	command, files, err := program.Of(x.binary, usual != "" && usual != "default")
+	if err != nil {
+		return nil, fmt.Errorf("executors of short tasks: %w", err)
+	}
+	launch.SetLocalResources(files)
+	launch.SetCommand([]string{fmt.Sprintf("exec %s executor --slots %d %s 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", command, e.Slots, x.address)})
 	if err := n.containers.Start(grant, launch, raw); err != nil {
 		return nil, err
 	}
@@ -236,9 +243,6 @@ func (x *executors) grant(e shorttasks.Executor, version int32) (allocation.Gran
 	grant, err := allocation.From(id, n.s.types)
 	return grant, raw, err
 }
-
-// quoted returns a word for a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // endExecutors ends the executors of an earlier life: their schedulers were connected to it.
 func (n *NodeManager) endExecutors() {

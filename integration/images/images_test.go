@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +58,7 @@ func TestAJobRunsInAnImageWithPython(t *testing.T) {
 	i := imagetest.Image{Layers: []imagetest.Layer{imagetest.Programs(t, python, "cat", "sh", "sort", "ln", "mkdir", "ls", "cp", "chmod", "find"), pythonLayer(t)}, Gzip: true}
 	i.Archive(t, dir+"/images/team/python/3.tar", "3")
 	binary := program(t, dir)
-	l := start(t, binary, dir)
+	l := start(t, binary, dir, nil)
 	in, out := dir+"/in", dir+"/job/out"
 	if err := os.WriteFile(in, []byte(strings.Repeat("a line\n", 1000)), 0o644); err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func program(t *testing.T, dir string) string {
 }
 
 // start starts a node that runs all containers in the image.
-func start(t *testing.T, binary, dir string) *hadooplab.Lab {
+func start(t *testing.T, binary, dir string, more map[string]string) *hadooplab.Lab {
 	t.Helper()
 	site := map[string]string{
 		"yarn.nodemanager.container-executor.class":                            "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
@@ -138,6 +139,7 @@ func start(t *testing.T, binary, dir string) *hadooplab.Lab {
 		runtime + "docker.default-rw-mounts":                                   dir + "/job:" + dir + "/job",
 		runtime + "docker.default-ro-mounts":                                   dir + "/in:" + dir + "/in",
 	}
+	maps.Copy(site, more)
 	cfg := "[docker]\nmodule.enabled=true\ndocker.trusted.registries=team\ndocker.allowed.networks=host\ndocker.allowed.rw-mounts=" + dir + "/job\ndocker.allowed.ro-mounts=" + dir + "/in\n"
 	if err := os.Mkdir(dir+"/lab", 0o755); err != nil {
 		t.Fatal(err)

@@ -87,6 +87,7 @@ var allowed = map[string]string{
 	"nm/launch/shell_linux.go bounded.ReadFile":             "/bin/bash",
 	"nm/launch/session.go bounded.Open":                     "the NodeManager's private files",
 	"nm/monitor/monitor.go bounded.ReadFile":                "files of /proc",
+	"nm/program/program.go os.Stat":                         "the NodeManager's own program",
 	"nm/ramdisk/disk_linux.go os.Stat":                      "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Mkdir":                     "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Chmod":                     "the RAM disk's own folder, in which nobody but the NodeManager may write",
