@@ -233,7 +233,7 @@ func TestSettingsWithoutEffectAreNotNamedInTheCode(t *testing.T) {
 			t.Errorf("%s needs no excuse (%s)", key, why)
 		}
 	}
-	if len(all) < 500 {
+	if len(all) < 400 { // nothing was tried
 		t.Errorf("only %d keys have no effect", len(all))
 	}
 }
