@@ -63,9 +63,9 @@ func TestApplicationsByTheLargestAmountOfAPartition(t *testing.T) {
 
 // Vectors of single resources have shares by the sizes of partitions alone. As a stock 3.4.2 shows them.
 func TestApplicationsByTheLargestVectorOfAPartition(t *testing.T) {
-	tree := treeOf(t, "legacy-queue-mode.enabled=false", "queues=a,b,c", "a.capacity=[memory=50%,vcores=8]", "b.capacity=[memory=1w,vcores=1w]", "c.capacity=[memory=1w,vcores=1w]",
+	tree := treeOf(t, "/legacy-queue-mode.enabled=false", "queues=a,b,c", "a.capacity=[memory=50%,vcores=8]", "b.capacity=[memory=1w,vcores=1w]", "c.capacity=[memory=1w,vcores=1w]",
 		"a.accessible-node-labels.x.capacity=[memory=4096,vcores=50%]", "b.accessible-node-labels.x.capacity=[memory=1w,vcores=1w]", "c.accessible-node-labels.x.capacity=[memory=3w,vcores=3w]",
-		"resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+		"/resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
 	shares := tree.Effective(records.NewResource(32768, 32))
 	CountLabels(tree, shares, map[string]records.Resource{"x": records.NewResource(16384, 16)})
 	for i, want := range []int32{5000, 3750, 5625} {
