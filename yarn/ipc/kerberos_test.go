@@ -314,7 +314,8 @@ func TestTicketsOfManyAreCheckedByFewProcessors(t *testing.T) {
 	slow.Store(true)
 	var all errgroup.Group
 	for range many {
-		c := newClient(t, ipc.ClientConfig{})
+		c, own := newClient(t, ipc.ClientConfig{}), *tickets
+		who := ipc.Identity{User: who.User, Kerberos: &own}
 		all.Go(func() error { return statuses(t, c, addr, who) })
 	}
 	limit := int64(max(1, runtime.GOMAXPROCS(0)/2))
