@@ -176,7 +176,7 @@ func (s *server) namedContainer(
 	if id.Attempt != attempt {
 		return found, yarnrest.NotFound("appAttemptId and containerId don't match")
 	}
-	if _, err := s.visible(c, id.Attempt.App, "container "+id.String()); err != nil {
+	if _, err := s.visible(c, id.Attempt.App, "application "+id.Attempt.App.String()); err != nil {
 		return found, err
 	}
 	found, ok := find(id)

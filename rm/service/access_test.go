@@ -617,3 +617,35 @@ func TestMastersReleaseTheirOwnContainers(t *testing.T) {
 		t.Errorf("its own: %s", got)
 	}
 }
+
+// Whoever may not see an application is told neither its progress nor more than its name, in YARN's words.
+func TestWhatStrangersHear(t *testing.T) {
+	h := open(t, true, func(s *Service) Port { return s.Nodes(proof, false) })
+	h.register()
+	req := asking(0, 0, "")
+	req.SetProgress(.5)
+	h.must(h.svc.Masters(), "am", protocol.Allocate.Descriptor(), req)
+	for who, want := range map[string]float32{"owner": .5, "other": 0} {
+		resp := h.must(h.svc.Clients(), who, protocol.GetApplicationReport.Descriptor(), pb.GetApplicationReportRequest_builder{ApplicationId: h.app.PB()}.Build())
+		if got := resp.(*pb.GetApplicationReportResponse).GetApplicationReport().GetProgress(); got != want {
+			t.Errorf("%s hears of a progress of %v, not %v", who, got, want)
+		}
+	}
+	for _, c := range []struct {
+		of   string
+		m    protocol.Descriptor
+		req  proto.Message
+		what string
+	}{
+		{"an attempt", protocol.GetApplicationAttemptReport.Descriptor(), pb.GetApplicationAttemptReportRequest_builder{ApplicationAttemptId: h.attempt().PB()}.Build(), "attempt " + h.attempt().String()},
+		{"attempts", protocol.GetApplicationAttempts.Descriptor(), pb.GetApplicationAttemptsRequest_builder{ApplicationId: h.app.PB()}.Build(), "application " + h.app.String()},
+		{"a container", protocol.GetContainerReport.Descriptor(), pb.GetContainerReportRequest_builder{ContainerId: h.container().PB()}.Build(), "application " + h.app.String()},
+		{"containers", protocol.GetContainers.Descriptor(), pb.GetContainersRequest_builder{ApplicationAttemptId: h.attempt().PB()}.Build(), "application " + h.app.String()},
+	} {
+		_, err := h.call(h.svc.Clients(), "other", c.m, c.req)
+		var refused *ipc.RemoteError
+		if want := "User eve does not have privilege to see this " + c.what; !errors.As(err, &refused) || refused.Message() != want {
+			t.Errorf("of %s: %v, not %q", c.of, err, want)
+		}
+	}
+}

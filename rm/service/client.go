@@ -254,7 +254,7 @@ func (s *Service) container(
 	ctx context.Context, req *pb.GetContainerReportRequest,
 ) (*pb.GetContainerReportResponse, error) {
 	id := records.ContainerIDFrom(req.GetContainerId())
-	if err := s.visible(ctx, id.Attempt.App, "container "+id.String()); err != nil {
+	if err := s.visible(ctx, id.Attempt.App, "application "+id.Attempt.App.String()); err != nil {
 		return nil, err
 	}
 	c, ok := s.View.Container(id)

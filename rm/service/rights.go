@@ -38,7 +38,7 @@ func (s *Service) shown(ctx context.Context, a *view.App) *view.App {
 	hidden := *a
 	hidden.Host, hidden.RPCPort = unavailable, -1
 	hidden.TrackingURL, hidden.OriginalTrackingURL = unavailable, unavailable
-	hidden.Diagnostics = unavailable
+	hidden.Diagnostics, hidden.Progress = unavailable, 0
 	hidden.Attempt = records.AttemptID{App: a.ID}
 	hidden.Used, hidden.ResourceSeconds, hidden.PreemptedSeconds = records.Resource{}, records.Resource{}, records.Resource{}
 	hidden.Hidden = true

@@ -52,7 +52,7 @@ func (p *Past) container(
 	ctx context.Context, req *pb.GetContainerReportRequest,
 ) (*pb.GetContainerReportResponse, error) {
 	id := records.ContainerIDFrom(req.GetContainerId())
-	if err := p.Visible(ctx, id.Attempt.App, "container "+id.String()); err != nil {
+	if err := p.Visible(ctx, id.Attempt.App, "application "+id.Attempt.App.String()); err != nil {
 		return nil, err
 	}
 	c, ok := past.Container(p.View, id)
