@@ -33,6 +33,11 @@ func BuildHeddle(tags ...string) (path string, remove func(), err error) {
 	return path, func() { _ = os.RemoveAll(dir) }, nil
 }
 
+// BuildRelease builds the command heddle of another release, at a path.
+func BuildRelease(path, release string) error {
+	return goBuild("-ldflags", "-X heddle/conf.Version="+release, "-o", path, "heddle/cmd/heddle")
+}
+
 // BuildLab is BuildHeddle with a heddle-lab beside heddle. remove deletes both.
 func BuildLab() (heddle, lab string, remove func(), err error) {
 	if heddle, remove, err = BuildHeddle(); err != nil {

@@ -66,6 +66,11 @@ spark.stop()
 // withService starts a lab whose node has Spark's external shuffle, on that port.
 func withService(t *testing.T, set map[string]string) (l *hadooplab.Lab, servicePort int) {
 	t.Helper()
+	return withServiceOf(t, options, set)
+}
+
+func withServiceOf(t *testing.T, o hadooplab.Options, set map[string]string) (l *hadooplab.Lab, servicePort int) {
+	t.Helper()
 	jar, err := hadooplab.Maven(t.Context(), "spark-shuffle", []byte(serviceJar))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +80,6 @@ func withService(t *testing.T, set map[string]string) (l *hadooplab.Lab, service
 		t.Fatal(err)
 	}
 	t.Cleanup(release)
-	o := options
 	o.Site = maps.Clone(o.Site)
 	if o.Site == nil {
 		o.Site = map[string]string{}

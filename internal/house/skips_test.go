@@ -92,6 +92,7 @@ var skips = map[string]map[string]int{
 		"integration/spark/pages_test.go":                     1,
 		"integration/spark/suspended_test.go":                 1,
 		"integration/spark/policies_test.go":                  1,
+		"integration/spark/upgrade_test.go":                   1,
 		"integration/spark/shuffleservice_test.go":            2,
 		"integration/frameworks/suspended_test.go":            1,
 		"integration/hadoop/pages_test.go":                    1,
