@@ -618,7 +618,7 @@ func TestMastersReleaseTheirOwnContainers(t *testing.T) {
 	}
 }
 
-// Whoever may not see an application is told neither its progress nor more than its name, in YARN's words.
+// A caller that may not see an application is told neither its progress nor more than its name, in YARN's words.
 func TestWhatStrangersHear(t *testing.T) {
 	h := open(t, true, func(s *Service) Port { return s.Nodes(proof, false) })
 	h.register()
