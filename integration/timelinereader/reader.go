@@ -90,8 +90,8 @@ func shape(kind string, list []map[string]any) string {
 		for _, x := range listOf(e["events"]) {
 			events = append(events, fmt.Sprint(x["id"]))
 		}
-		if strings.HasSuffix(fmt.Sprint(e["id"]),
-			"_01_000001") { // a stock ResourceManager has its node end an ApplicationMaster that has unregistered
+		// a stock ResourceManager has its node end an ApplicationMaster that has unregistered
+		if strings.HasSuffix(fmt.Sprint(e["id"]), "_01_000001") {
 			info["YARN_CONTAINER_EXIT_STATUS"] = "…"
 			events = slices.DeleteFunc(events, func(id string) bool { return id == "YARN_CONTAINER_KILLED" })
 		}
