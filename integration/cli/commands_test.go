@@ -298,47 +298,10 @@ func start(t *testing.T, l *hadooplab.Lab, vars map[string]string) {
 	until(t, l, " 1\n", "node", "-list")
 }
 
-// varying is what differs from run to run.
-var varying = []struct {
-	pattern *regexp.Regexp
-	with    string
-}{
-	{regexp.MustCompile(`localhost([:_])\d+`), "localhost${1}PORT"},
-	{regexp.MustCompile(`job_\d+_\d+`), "job_ID"},
-	{regexp.MustCompile(`\b1[78]\d{8,11}\b`), "TIME"},
-	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ ,][^\n\t]*(UTC|20\d\d)( \+0000| 20\d\d)?`), "DATE"},
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T][\d:,.]+`), "STAMP"},
-	{regexp.MustCompile(`\d+ (MB|vcore|example\.com/seat)-seconds`), "N $1-seconds"},
-	{regexp.MustCompile(`Current ?Capacity ?: [\d.]+`), "CurrentCapacity: N"}, // the policy's business
-	{regexp.MustCompile(`Log Class: .*`), "Log Class: CLASS"},
-	{regexp.MustCompile(`PMem:\d+ MB, VMem:\d+ MB, VCores:[0-9.E-]+`), "USE"},
-	{regexp.MustCompile(`RemainingTime : \d+seconds`), "RemainingTime : Nseconds"},
-	{regexp.MustCompile(`\S*/(bucket-)?logs-\w+/`), "LOGS/"},
-}
+// causes repeat messages, or say by which calls of Java's an exception came.
+var causes = regexp.MustCompile(`(?m)^! Caused by: .*\n`)
 
-// settled is what a command wrote, without what is known to vary: of standard error what comes before a trace.
+// settled is what a command wrote, without what is known to vary.
 func settled(r hadooplab.Result, vars map[string]string, l *hadooplab.Lab) string {
-	stderr := ""
-	for line := range strings.Lines(r.Stderr) {
-		if noise.MatchString(line) {
-			continue
-		}
-		stderr += "! " + line
-	}
-	text := r.Stdout
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	text += stderr
-	for name, value := range vars {
-		text = strings.ReplaceAll(text, value, name)
-	}
-	text = strings.ReplaceAll(text, l.Dir(), "LAB")
-	for _, v := range varying {
-		text = v.pattern.ReplaceAllString(text, v.with)
-	}
-	return text
+	return causes.ReplaceAllString(hadooplab.Settled(l, r, vars), "")
 }
-
-// noise are log lines, the traces of exceptions, and what follows from these.
-var noise = regexp.MustCompile(`^(\d{4}-\d\d-\d\d \S+ (INFO|WARN)|WARNING:|\s*at |\s*\.\.\. \d+ more|Caused by: |\s*$)`)

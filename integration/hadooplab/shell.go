@@ -24,8 +24,10 @@ type Shell struct {
 // NewShell starts a shell; Close ends it.
 func (l *Lab) NewShell() (*Shell, error) {
 	source := filepath.Join(l.dir, "Shell.java")
-	if err := os.WriteFile(source, shellSource, 0o644); err != nil {
-		return nil, err
+	if _, err := os.Stat(source); err != nil { // an earlier shell may be about to read it
+		if err := os.WriteFile(source, shellSource, 0o644); err != nil {
+			return nil, err
+		}
 	}
 	cmd := l.javaCommand("512m", source)
 	cmd.Args = append(cmd.Args[:1:1], append([]string{"-Djava.security.manager=allow"}, cmd.Args[1:]...)...)
