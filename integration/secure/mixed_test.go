@@ -62,6 +62,9 @@ type mixed struct {
 	r *realm
 }
 
+// allStock is a cluster of Hadoop's daemons alone.
+const allStock = "all"
+
 // newMixed starts one. more are further settings.
 func newMixed(t *testing.T, stock, protection string, more map[string]string) mixed {
 	t.Helper()
@@ -87,7 +90,11 @@ func newMixed(t *testing.T, stock, protection string, more map[string]string) mi
 	})
 	delete(site, "mapreduce.jobhistory.address")
 	maps.Copy(site, more)
-	m := mixed{t, hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true, Heddle: heddle, Stock: stock, Site: site, Krb5: r.Conf}), r}
+	binary := heddle
+	if stock == allStock {
+		binary = ""
+	}
+	m := mixed{t, hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, HistoryServer: true, Heddle: binary, Stock: stock, Site: site, Krb5: r.Conf}), r}
 	r.Kinit(keys, "hdfs@"+r.Realm)
 	m.run("", "hdfs", "dfs", "-mkdir", "-p", "/tmp", "/app-logs", "/user/root")
 	m.run("", "hdfs", "dfs", "-chmod", "1777", "/tmp", "/app-logs")
