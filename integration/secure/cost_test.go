@@ -68,8 +68,9 @@ func TestCost(t *testing.T) {
 // asJava is privacy with ApplicationMasters that encrypt as Hadoop's do.
 const asJava = "privacy, 3des"
 
-func measure(t *testing.T, mode string) (c cost) {
-	var r *realm
+// loaded starts a group of three members with a mode of protection, and sets what its load proves.
+func loaded(t *testing.T, mode string, o *load.Options) (r *realm, l *hadooplab.Lab, user ipc.Identity) {
+	t.Helper()
 	var site map[string]string
 	if mode == "simple" {
 		site = map[string]string{"yarn.nodemanager.vmem-check-enabled": "false"}
@@ -78,14 +79,10 @@ func measure(t *testing.T, mode string) (c cost) {
 		site = maps.Clone(r.site)
 		site["hadoop.rpc.protection"], _, _ = strings.Cut(mode, ",")
 	}
-	l := hadooplab.Start(t, hadooplab.Options{ResourceManager: true, ResourceManagers: 3, Heddle: heddle, Site: site})
+	l = hadooplab.Start(t, hadooplab.Options{ResourceManager: true, ResourceManagers: 3, Heddle: heddle, Site: site})
 	cfg, err := conf.Load(conf.Options{Dir: l.Conf()})
 	if err != nil {
 		t.Fatal(err)
-	}
-	o := load.Options{
-		Queue: "default", Nodes: 100, NodeResource: records.NewResource(131072, 128), Heartbeat: time.Second, Masters: 8, Container: records.NewResource(1024, 1), Outstanding: 100,
-		Warmup: 3 * time.Second, Duration: 8 * time.Second,
 	}
 	if err := o.Address(cfg); err != nil {
 		t.Fatal(err)
@@ -98,13 +95,42 @@ func measure(t *testing.T, mode string) (c cost) {
 		o.Secure = identities(t, cfg, who.Identity)
 		o.Secure.AsJava = mode == asJava
 	}
+	return r, l, who.Identity
+}
+
+// Ten thousand nodes register by Kerberos, and each heartbeats once a second, all encrypted.
+func TestTenThousandSecuredNodes(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	o := load.Options{
+		Queue: "default", Nodes: 10_000, NodeResource: records.NewResource(131072, 128), Heartbeat: time.Second, Masters: 8, Container: records.NewResource(1024, 1), Rate: 1000,
+		Interval: time.Second / 4, Warmup: 10 * time.Second, Duration: 20 * time.Second,
+	}
+	r, _, _ := loaded(t, "privacy", &o)
+	got, err := load.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tickets := requests(r.Log(), "nm/localhost@"+r.Realm)
+	t.Logf("%.0f heartbeats/s, p50 %v p99 %v; %.0f grants/s, p99 %v; %d tickets of the ResourceManager for all nodes", got.BeatsPerSecond, got.Heartbeats.P50, got.Heartbeats.P99, got.PerSecond, got.Latency.P99, tickets)
+	if got.BeatsPerSecond < 5000 || got.Heartbeats.P99 > 5*time.Second {
+		t.Errorf("%.0f heartbeats a second, p99 %v", got.BeatsPerSecond, got.Heartbeats.P99)
+	}
+}
+
+func measure(t *testing.T, mode string) (c cost) {
+	o := load.Options{
+		Queue: "default", Nodes: 100, NodeResource: records.NewResource(131072, 128), Heartbeat: time.Second, Masters: 8, Container: records.NewResource(1024, 1), Outstanding: 100,
+		Warmup: 3 * time.Second, Duration: 8 * time.Second,
+	}
+	r, l, user := loaded(t, mode, &o)
+	var err error
 	before := processorTime(t, l)
 	if c.Result, err = load.Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	whole := float64(o.Warmup+o.Duration) / float64(o.Duration) // the warm-up grants, too
 	c.each = time.Duration(float64(processorTime(t, l)-before) / whole / float64(max(c.Grants, 1)))
-	c.failover = takeover(t, l, o, who.Identity)
+	c.failover = takeover(t, l, o, user)
 	if r != nil {
 		for line := range strings.Lines(r.Log()) {
 			switch {
