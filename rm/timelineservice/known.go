@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/view"
+	"heddle/rm/view/past"
 	"heddle/yarn/flow"
 	"heddle/yarn/records"
 )
@@ -48,16 +49,10 @@ func Known(v *view.Viewer, id records.ApplicationID, w Wanted) (list []flow.Enti
 
 // containers returns the wanted ones, the newest first: an application may have very many.
 func (w *Wanted) containers(a *ledger.Application) (list []*ledger.Container) {
-	add := func(x *ledger.Container) {
+	for x := range past.Known(a) {
 		if (w.ID == "" || w.ID == x.ID.String()) && (w.Attempt == "" || w.Attempt == x.ID.Attempt.String()) {
 			list = append(list, x)
 		}
-	}
-	for _, x := range a.Past {
-		add(x)
-	}
-	for x := range a.Containers.All() {
-		add(x)
 	}
 	slices.SortFunc(list, func(a, b *ledger.Container) int { return b.ID.Compare(a.ID) })
 	return list[:min(len(list), w.Limit)]

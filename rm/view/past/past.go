@@ -16,7 +16,7 @@ func Containers(v *view.Viewer, id records.AttemptID) (list []view.Container, ok
 		if ok = a != nil && a.Attempt(id.Attempt) != nil; !ok {
 			return
 		}
-		for c := range known(a) {
+		for c := range Known(a) {
 			if c.ID.Attempt == id {
 				list = append(list, shown(s, a, c))
 			}
@@ -33,7 +33,7 @@ func Container(v *view.Viewer, id records.ContainerID) (found view.Container, ok
 		if a == nil {
 			return
 		}
-		for c := range known(a) {
+		for c := range Known(a) {
 			if c.ID == id {
 				found, ok = shown(s, a, c), true
 				return
@@ -56,8 +56,8 @@ func Address(v *view.Viewer, id records.AttemptID) (host string, port int32) {
 	return host, port
 }
 
-// known yields the containers of an application that the ledger has.
-func known(a *ledger.Application) func(yield func(*ledger.Container) bool) {
+// Known yields the containers of an application that the ledger has.
+func Known(a *ledger.Application) func(yield func(*ledger.Container) bool) {
 	return func(yield func(*ledger.Container) bool) {
 		for c := range a.Containers.All() {
 			if !yield(c) {
