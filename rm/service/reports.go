@@ -10,12 +10,6 @@ import (
 	"heddle/yarn/records"
 )
 
-// Values of label fields of an application without labels (Hadoop: RMServerUtils, NodeLabelUtils).
-const (
-	noLabel          = "<Not set>"
-	defaultPartition = "<DEFAULT_PARTITION>"
-)
-
 func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	r := &pb.ApplicationReport{}
 	r.SetApplicationId(a.ID.PB())
@@ -45,24 +39,13 @@ func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	}
 	r.SetUnmanagedApplication(a.Unmanaged)
 	r.SetPriority(priority(a.Priority))
-	r.SetAppNodeLabelExpression(appLabel(a.Context))
+	r.SetAppNodeLabelExpression(request.ShownLabel(a.Context))
 	if !a.Unmanaged {
-		r.SetAmNodeLabelExpression(cmp.Or(request.NotedLabel(a.Context), defaultPartition))
+		r.SetAmNodeLabelExpression(cmp.Or(request.NotedLabel(a.Context), request.DefaultPartition))
 	}
 	r.SetAppTimeouts([]*pb.AppTimeoutsMap{s.lifetime(a)})
 	r.SetLaunchTime(a.LaunchTime)
 	return r
-}
-
-// appLabel tells a client that asked for no label from one that asked for the nodes without one, as those over REST do.
-func appLabel(submitted *pb.ApplicationSubmissionContext) string {
-	switch label := submitted.GetNodeLabelExpression(); {
-	case label != "":
-		return label
-	case submitted.HasNodeLabelExpression():
-		return defaultPartition
-	}
-	return noLabel
 }
 
 func (s *Service) lifetime(a *view.App) *pb.AppTimeoutsMap {

@@ -1,6 +1,7 @@
 package timelineservice
 
 import (
+	"cmp"
 	"slices"
 
 	"heddle/rm/leader/request"
@@ -184,7 +185,7 @@ func (f *Follower) created(a *ledger.Application, ctx *pb.ApplicationSubmissionC
 		"YARN_APPLICATION_NAME": ctx.GetApplicationName(), "YARN_APPLICATION_TYPE": view.TypeName(ctx), "YARN_APPLICATION_USER": a.User,
 		"YARN_APPLICATION_QUEUE": a.Queue, "YARN_APPLICATION_SUBMITTED_TIME": a.SubmitTime, "YARN_APPLICATION_TAGS": orNone(f.view.Tags(ctx)),
 		"YARN_APPLICATION_UNMANAGED_APPLICATION": ctx.GetUnmanagedAm(), "YARN_APPLICATION_PRIORITY": a.Priority,
-		"YARN_AM_NODE_LABEL_EXPRESSION": masterLabel(ctx), "YARN_APP_NODE_LABEL_EXPRESSION": label(ctx.HasNodeLabelExpression(), ctx.GetNodeLabelExpression()),
+		"YARN_AM_NODE_LABEL_EXPRESSION": masterLabel(ctx), "YARN_APP_NODE_LABEL_EXPRESSION": request.ShownLabel(ctx),
 	}
 	if !a.State.Ended() { // the ledger keeps no commands of ended ones, and the server has them
 		e.Info["YARN_AM_CONTAINER_LAUNCH_COMMAND"] = orNone(ctx.GetAmContainerSpec().GetCommand())
@@ -207,18 +208,10 @@ func viewers(ctx *pb.ApplicationSubmissionContext) string {
 
 // masterLabel returns the label of the ApplicationMaster's container as YARN's ResourceManager words it; an unmanaged one has none.
 func masterLabel(ctx *pb.ApplicationSubmissionContext) string {
-	return label(!ctx.GetUnmanagedAm(), request.NotedLabel(ctx))
-}
-
-// label words a label as YARN's ResourceManager does.
-func label(set bool, name string) string {
-	switch {
-	case !set:
-		return "<Not set>"
-	case name == "":
-		return "<DEFAULT_PARTITION>"
+	if ctx.GetUnmanagedAm() {
+		return request.NoLabel
 	}
-	return name
+	return cmp.Or(request.NotedLabel(ctx), request.DefaultPartition)
 }
 
 func launched(a *ledger.Application) entity {

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -145,4 +146,18 @@ func MasterLabel(asks []scheduler.Ask) string {
 		}
 	}
 	return ""
+}
+
+// Values of label fields of an application without labels (Hadoop: RMServerUtils, NodeLabelUtils).
+const (
+	NoLabel          = "<Not set>"
+	DefaultPartition = "<DEFAULT_PARTITION>"
+)
+
+// ShownLabel returns an application's label as YARN shows it, which tells a submission that names no label from one that names the nodes without one.
+func ShownLabel(submitted *pb.ApplicationSubmissionContext) string {
+	if !submitted.HasNodeLabelExpression() {
+		return NoLabel
+	}
+	return cmp.Or(submitted.GetNodeLabelExpression(), DefaultPartition)
 }

@@ -65,8 +65,8 @@ func (s *service) appOf(a *view.App) app {
 		Submitted: a.SubmitTime, Started: a.SubmitTime, Launched: a.LaunchTime,
 		Finished: a.FinishTime, Elapsed: a.Elapsed,
 		Tags:     strings.Join(a.Tags, ","),
-		Priority: a.Priority, Unmanaged: a.Unmanaged, Label: labelOf(a.Context),
-		MasterLabel: cmp.Or(request.NotedLabel(a.Context), "<DEFAULT_PARTITION>"),
+		Priority: a.Priority, Unmanaged: a.Unmanaged, Label: request.ShownLabel(a.Context),
+		MasterLabel: cmp.Or(request.NotedLabel(a.Context), request.DefaultPartition),
 		Seconds:     s.seconds(a.ResourceSeconds), Preempted: s.seconds(a.PreemptedSeconds),
 	}
 	if a.State.Ended() {
@@ -79,17 +79,6 @@ func (s *service) appOf(a *view.App) app {
 	reserved := a.Reserved.Resource
 	out.Reserved, out.ReservedMB, out.ReservedGPU = reserved.VCores(), reserved.MemoryMB(), gpus(reserved)
 	return out
-}
-
-// labelOf is as in reports over RPC.
-func labelOf(submitted *pb.ApplicationSubmissionContext) string {
-	switch label := submitted.GetNodeLabelExpression(); {
-	case label != "":
-		return label
-	case submitted.HasNodeLabelExpression():
-		return "<DEFAULT_PARTITION>"
-	}
-	return "<Not set>"
 }
 
 // gpus returns what counts GPUs; −1 if the cluster has none.
