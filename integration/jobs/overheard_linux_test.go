@@ -7,19 +7,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// overheard counts the packets on this machine's own network in which texts stand. Only root may listen there.
+// overheard is what is written after given prefixes in the packets of this machine's own network. Only root may listen there.
 type overheard struct {
-	texts [][]byte
-	seen  []atomic.Int64
+	mu    sync.Mutex
+	words map[string]bool
 }
 
-func overhear(t *testing.T, texts ...string) *overheard {
+// overhear listens for the words that begin with the prefixes: a prefix, and the digits, hyphens and underlines after it. It listens from its return on.
+func overhear(t *testing.T, prefixes ...string) *overheard {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can listen to the machine's network")
@@ -40,10 +42,7 @@ func overhear(t *testing.T, texts ...string) *overheard {
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		t.Fatal(err)
 	}
-	o := &overheard{seen: make([]atomic.Int64, len(texts))}
-	for _, text := range texts {
-		o.texts = append(o.texts, []byte(text))
-	}
+	o := &overheard{words: map[string]bool{}}
 	var over atomic.Bool
 	done := make(chan struct{})
 	go func() {
@@ -51,9 +50,9 @@ func overhear(t *testing.T, texts ...string) *overheard {
 		b := make([]byte, 1<<17)
 		for !over.Load() {
 			n, _, err := unix.Recvfrom(fd, b, 0)
-			for i := range o.texts {
-				if err == nil && bytes.Contains(b[:n], o.texts[i]) {
-					o.seen[i].Add(1)
+			for _, p := range prefixes {
+				if err == nil {
+					o.note(b[:n], []byte(p))
 				}
 			}
 		}
@@ -64,6 +63,33 @@ func overhear(t *testing.T, texts ...string) *overheard {
 		_ = unix.Close(fd)
 	})
 	return o
+}
+
+// note remembers the words of a packet that begin with the prefix.
+func (o *overheard) note(packet, prefix []byte) {
+	for i := bytes.Index(packet, prefix); i >= 0; i = bytes.Index(packet, prefix) {
+		word := packet[i:]
+		n := len(prefix)
+		for n < len(word) && (word[n] >= '0' && word[n] <= '9' || word[n] == '-' || word[n] == '_') {
+			n++
+		}
+		o.mu.Lock()
+		o.words[string(word[:n])] = true
+		o.mu.Unlock()
+		packet = word[n:]
+	}
+}
+
+// heard tells whether a word that begins with the text was heard.
+func (o *overheard) heard(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for w := range o.words {
+		if strings.HasPrefix(w, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // With privacy, or an encrypted shuffle, nobody who listens on the network learns what the processes of heddle mr tell each other, nor the outputs that workers serve. Without, they are
@@ -92,15 +118,17 @@ func TestPrivateJobsAreNotOverheard(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			const report = `{"Worker":"container_`
+			o := overhear(t, word, report) // before the job, which may be over before its id is known
 			j := c.mr("-input", in, "-output", filepath.Join(c.dir, "out"), "-mapper", "tr A-Z a-z", "-reducer", "uniq -c", "-D", "mapreduce.job.reduces=2", "-D", x.key+"="+x.value)
-			o := overhear(t, word, `{"Worker":"container_`+strings.TrimPrefix(j.application(), "application_"))
+			app := j.application()
 			j.end()
 			if got := c.output(filepath.Join(c.dir, "out")); strings.Fields(got)[0] != "400" {
 				t.Errorf("%q", got)
 			}
-			for k, what := range []string{"outputs", "messages"} {
-				if heard := o.seen[k].Load() > 0; heard == x.sealed {
-					t.Errorf("%s are heard: %v", what, heard)
+			for what, text := range map[string]string{"outputs": word, "messages": report + strings.TrimPrefix(app, "application_")} {
+				if heard := o.heard(text); heard == x.sealed {
+					t.Errorf("%s are heard: %v, want %v", what, heard, !x.sealed)
 				}
 			}
 		})
