@@ -158,7 +158,7 @@ func (c *Cluster) fetch(soon []event) {
 			c.coming = append(c.coming, h)
 		}
 	}
-	eventlog.Fetch(c.sched, c.coming)
+	c.sched.Fetch(c.coming)
 }
 
 // check refuses jobs that could never end.

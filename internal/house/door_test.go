@@ -36,6 +36,35 @@ func TestTheSchedulerHasOneDoor(t *testing.T) {
 	}
 }
 
+// What a leader sees of its scheduler is a View. It answers, and leads to no core: methods of what it is made of are its own alone, and none of its
+// results is a core.
+func TestAViewLeadsToNoCore(t *testing.T) {
+	questions := 0
+	for _, f := range packages(t)["rm/scheduler"].files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || !fn.Name.IsExported() {
+				continue
+			}
+			switch receiver(fn.Recv.List[0].Type) {
+			case "partitions":
+				t.Errorf("%s: %s can be called through a View", sources.Position(fn.Pos()), fn.Name.Name)
+			case "View":
+				questions++
+				ast.Inspect(fn.Type, func(n ast.Node) bool {
+					if e, ok := n.(ast.Expr); ok && (selected(e) == "core.Core" || selected(e) == "core.App") {
+						t.Errorf("%s: %s leads past the record", sources.Position(fn.Pos()), fn.Name.Name)
+					}
+					return true
+				})
+			}
+		}
+	}
+	if questions < 20 {
+		t.Errorf("a View has only %d questions", questions)
+	}
+}
+
 // selected returns an expression of the form package.name.
 func selected(e ast.Expr) string {
 	s, ok := e.(*ast.SelectorExpr)

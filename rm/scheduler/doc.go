@@ -4,10 +4,10 @@
 // clock, goroutine or randomness, so that the same events always give the same decisions. Its owner, package drive,
 // enters events as they happen, in one goroutine, and takes the decisions from Schedule.
 //
-// Scheduler is a façade. Package core has the running state and the search for the next request and its node; the packages below policy
+// Scheduler takes events, and its View answers questions; what concerns one node or one container alone is said to the core that has it. Package core has the running state and the search for the next request and its node; the packages below policy
 // have the differences between YARN's schedulers (capacity, fair, FIFO): limits, orders of queues and applications, activation,
-// reservations. Package explain says what holds a request. Here are the events, and views of queues and applications for people and for
-// preemption.
+// reservations. Package explain says what holds a request. Here are the events that concern
+// several partitions, and views of queues and applications for people and for preemption.
 //
 // Queues form the tree of rm/queue. Its leaves hold users, and users hold applications. Every order is a balanced tree (package order)
 // whose elements know which classes of asks (package class) are pending below them. A limit that holds a queue, user or application back

@@ -28,8 +28,8 @@ func shares(t *queue.Tree, q *queue.Queue, name string) bool {
 }
 
 // formerly returns what queues had that they don't have in the next tree. The cores are as they were.
-func (p *Partitions) formerly(next *queue.Tree) formers {
-	old, out := p.parts[0].core.Tree, formers{}
+func (p *partitions) formerly(next *queue.Tree) formers {
+	old, out := p.core.Tree, formers{}
 	names := slices.Clone(old.Labels())
 	for name := range p.former {
 		if !slices.Contains(names, name) {
@@ -38,7 +38,7 @@ func (p *Partitions) formerly(next *queue.Tree) formers {
 	}
 	for _, name := range names {
 		views := map[string]QueueView{}
-		for _, v := range p.QueuesIn(name) {
+		for _, v := range p.queuesIn(name) {
 			views[v.Path] = v
 		}
 		for _, q := range old.Queues() {
@@ -78,7 +78,7 @@ func (all formers) with(name string, views []QueueView) []QueueView {
 }
 
 // goneViews are queues in a partition that has no core, but that they had shares of.
-func goneViews(p *Partitions, name string) []QueueView {
+func (p *partitions) goneViews(name string) []QueueView {
 	views := p.parts[0].queues()
 	for i := range views {
 		v := &views[i]

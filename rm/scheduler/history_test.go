@@ -121,15 +121,15 @@ func (h *history) node(i int) string {
 	switch h.r.IntN(5) {
 	case 0:
 		size := res(2+h.r.Int64N(8), 2+h.r.Int64N(8))
-		h.s.SetCapability(n, size)
+		h.s.At(n).SetCapability(n, size)
 		return fmt.Sprintf("resize node %d %v", n, size)
 	case 1, 2:
 		open := h.r.IntN(3) > 0
-		h.s.SetOpen(n, OpenIf(open))
+		h.s.At(n).SetOpen(n, OpenIf(open))
 		return fmt.Sprintf("open node %d %v", n, open)
 	case 3:
 		h.drop(func(d Decision) bool { return d.Node == n })
-		h.s.RemoveNode(n)
+		h.s.At(n).RemoveNode(n)
 		h.nodes = slices.Delete(h.nodes, i, i+1)
 		return fmt.Sprintf("drop node %d", n)
 	}
@@ -146,10 +146,10 @@ func (h *history) reservation() string {
 			continue
 		}
 		to := pick(h.r, h.nodes)
-		if h.s.MoveReservation(c, to) {
+		if h.s.Of(c).MoveReservation(c, to) {
 			return fmt.Sprintf("move %d to %d", c, to)
 		}
-		if h.s.Unreserve(c) {
+		if h.s.Of(c).Unreserve(c) {
 			return fmt.Sprintf("drop %d", c)
 		}
 	}
@@ -182,7 +182,7 @@ func (h *history) app(i int) string {
 	}
 	size := res(1, 1)
 	n := pick(h.r, h.nodes)
-	c := h.s.Restore(a, n, size)
+	c := h.s.Regrant(a, n, size)
 	h.held = append(h.held, Decision{Container: c, App: a, Node: n, Resource: size})
 	return fmt.Sprintf("restore %d of %d on %d", c, a, n)
 }
@@ -191,7 +191,7 @@ func (h *history) container(d Decision) string {
 	switch h.r.IntN(4) {
 	case 0:
 		size := h.size()
-		return fmt.Sprintf("resize %d %v %v", d.Container, size, h.s.ResizeContainer(d.Container, size))
+		return fmt.Sprintf("resize %d %v %v", d.Container, size, h.s.Of(d.Container).ResizeContainer(d.Container, size))
 	case 1:
 		if h.r.IntN(4) == 0 {
 			h.s.SpareKillable()

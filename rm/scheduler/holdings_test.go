@@ -72,7 +72,7 @@ func TestRoomIsExchangedForARequest(t *testing.T) {
 func TestNothingIsExchangedForMore(t *testing.T) {
 	gb := schedulertest.GB
 	s, _, held := exchange(t)
-	if s.SetHeld(held[0], gb(0)); s.Exchange(held[0], gb(1), 5, 6) || s.Held(held[0]) != gb(0) {
+	if s.Of(held[0]).SetHeld(held[0], gb(0)); s.Exchange(held[0], gb(1), 5, 6) || s.Held(held[0]) != gb(0) {
 		t.Errorf("it holds %v", s.Held(held[0]))
 	}
 }
@@ -81,10 +81,10 @@ func TestNothingIsExchangedForMore(t *testing.T) {
 func TestWhatNodesSayIsNoted(t *testing.T) {
 	gb := schedulertest.GB
 	s, _, held := exchange(t)
-	if !s.NoteHeld(held[0], gb(1)) || s.Held(held[0]) != gb(1) {
+	if !s.Of(held[0]).NoteHeld(held[0], gb(1)) || s.Held(held[0]) != gb(1) {
 		t.Errorf("it holds %v", s.Held(held[0]))
 	}
-	if s.NoteHeld(held[0], gb(3)) || s.Held(held[0]) != gb(1) {
+	if s.Of(held[0]).NoteHeld(held[0], gb(3)) || s.Held(held[0]) != gb(1) {
 		t.Errorf("it holds %v, and claims %v", s.Held(held[0]), s.Claim(held[0]))
 	}
 }
@@ -99,7 +99,7 @@ func TestRoomIsOfferedToALeaf(t *testing.T) {
 		s.UpdateAsks(a, []Ask{schedulertest.Row(1, 1)})
 	}
 	s.Schedule(1)
-	s.SetHeld(held[0], gb(0))
+	s.Of(held[0]).SetHeld(held[0], gb(0))
 	s.Offer(later, 0, gb(2))
 	var apps []AppHandle
 	for _, d := range s.Schedule(2) {
@@ -115,7 +115,7 @@ func TestWhatContainersCanHold(t *testing.T) {
 	gb := schedulertest.GB
 	s, _, held := exchange(t)
 	for to, can := range map[records.Resource]bool{gb(1): true, gb(0): true, gb(3): false} {
-		if got := s.CanHold(held[0], to); got != can {
+		if got := s.Of(held[0]).CanHold(held[0], to); got != can {
 			t.Errorf("it can hold %v: %t", to, got)
 		}
 	}
@@ -128,7 +128,7 @@ func TestWhatContainersCanHold(t *testing.T) {
 func TestWhereContainersAre(t *testing.T) {
 	s, h, held := exchange(t)
 	other := s.AddNode(NodeSpec{Host: "n1", Rack: "/r", Capability: schedulertest.GB(4)})
-	k := s.Restore(h, other, schedulertest.GB(1))
+	k := s.Regrant(h, other, schedulertest.GB(1))
 	for c, want := range map[ContainerHandle]NodeHandle{held[0]: 0, k: other} {
 		if got := s.NodeOf(c); got != want {
 			t.Errorf("container %d is on node %d, not on %d", c, got, want)
@@ -137,8 +137,8 @@ func TestWhereContainersAre(t *testing.T) {
 			t.Errorf("container %d is of queue %q, from which preemption takes by %v", c, path, means)
 		}
 	}
-	s.SetHeld(k, schedulertest.GB(0))
-	if !s.Regain(k) || s.Held(k) != schedulertest.GB(1) {
+	s.Of(k).SetHeld(k, schedulertest.GB(0))
+	if !s.Of(k).Regain(k) || s.Held(k) != schedulertest.GB(1) {
 		t.Errorf("it holds %v again", s.Held(k))
 	}
 }

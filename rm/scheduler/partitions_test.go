@@ -154,7 +154,7 @@ func (l *labelled) expect(when, want string, names ...string) {
 
 // used is what a queue uses and waits for in a partition, in GB.
 func (l *labelled) used(path, label string) [2]int64 {
-	for _, q := range l.QueuesIn(label) {
+	for _, q := range scheduler.QueuesIn(l.Scheduler, label) {
 		if q.Path == "root."+path {
 			return [2]int64{q.Used.MemoryMB() >> 10, q.Pending.MemoryMB() >> 10}
 		}
@@ -366,7 +366,8 @@ func TestNodesThatChangeTheirLabels(t *testing.T) {
 	if s := l.AppState(l.apps["ax"]); s.Running != 22 || s.Used != schedulertest.GB(22) || l.Pending(l.apps["ax"]) != 22 {
 		t.Errorf("%+v, and waits for %d", s, l.Pending(l.apps["ax"]))
 	}
-	l.RemoveNode(empty(l))
+	n := empty(l)
+	l.At(n).RemoveNode(n)
 	l.end("ax")
 	l.end("by")
 }
@@ -415,7 +416,7 @@ func TestLimitsOnMastersByPartition(t *testing.T) {
 		t.Errorf("%v masters run, stock has 2 and 2", got)
 	}
 	for label, want := range map[string]int64{"x": 4, "y": 4} {
-		for _, q := range l.QueuesIn(label) {
+		for _, q := range scheduler.QueuesIn(l.Scheduler, label) {
 			if q.Path == "root.a" && (q.AMLimit.MemoryMB()>>10 != want || q.AMUsed.MemoryMB()>>10 != 4 || q.Waiting != 4) {
 				t.Errorf("masters of a have %v of %v in %s, %d wait", q.AMUsed, q.AMLimit, label, q.Waiting)
 			}
@@ -680,7 +681,7 @@ func randomLabels(t *testing.T, seed uint64) string {
 					drop(j)
 				}
 			}
-			l.RemoveNode(nodes[i])
+			l.At(nodes[i]).RemoveNode(nodes[i])
 			nodes = slices.Delete(nodes, i, i+1)
 		case k == 5 && len(containers) > 0:
 			drop(r.IntN(len(containers)))

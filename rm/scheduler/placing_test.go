@@ -167,7 +167,7 @@ func TestTagsOfOthersCount(t *testing.T) {
 	s, a := racks(t)
 	b := s.AddApp(AppSpec{Queue: "root.a", User: "v", Seq: 1})
 	s.NameApp(b, "application_1_0002", nil)
-	c := s.Restore(a, 2, res(1, 1))
+	c := s.Regrant(a, 2, res(1, 1))
 	s.SetTags(c, []string{"zk"})
 	for i, space := range []struct {
 		constraint.Namespace

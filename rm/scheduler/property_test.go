@@ -125,12 +125,12 @@ func (w *world) step(t *rapid.T) {
 		n := rapid.SampledFrom(w.nodes).Draw(t, "node")
 		switch rapid.IntRange(0, 2).Draw(t, "change") {
 		case 0:
-			s.SetCapability(n, res(rapid.Int64Range(1, 8).Draw(t, "gb"), rapid.Int64Range(1, 8).Draw(t, "cores")))
+			s.At(n).SetCapability(n, res(rapid.Int64Range(1, 8).Draw(t, "gb"), rapid.Int64Range(1, 8).Draw(t, "cores")))
 		case 1:
-			s.SetOpen(n, anyWorks(t))
+			s.At(n).SetOpen(n, anyWorks(t))
 		case 2:
 			w.drop(func(d Decision) bool { return d.Node == n })
-			s.RemoveNode(n)
+			s.At(n).RemoveNode(n)
 			w.nodes = slices.DeleteFunc(w.nodes, func(h handle.Node) bool { return h == n })
 		}
 	case event == 10:
@@ -151,14 +151,15 @@ func (w *world) step(t *rapid.T) {
 	case event == 14 && len(w.held) > 0:
 		d := rapid.SampledFrom(w.held).Draw(t, "container")
 		to := res(rapid.Int64Range(0, 5).Draw(t, "gb"), rapid.Int64Range(0, 5).Draw(t, "cores"))
-		if was := s.Held(d.Container); s.SetHeld(d.Container, to) != (s.Held(d.Container) == to) || s.Held(d.Container) != was && s.Held(d.Container) != to {
+		if was := s.Held(d.Container); s.Of(d.Container).SetHeld(d.Container, to) != (s.Held(d.Container) == to) || s.Held(d.Container) != was && s.Held(d.Container) != to {
 			t.Fatalf("%+v takes %v, is to take %v, and takes %v", d, was, to, s.Held(d.Container))
 		}
 		if rapid.Bool().Draw(t, "noted") {
-			s.NoteHeld(d.Container, to)
+			s.Of(d.Container).NoteHeld(d.Container, to)
 		}
 	case event == 15 && len(w.held) > 0:
-		s.ResizeContainer(rapid.SampledFrom(w.held).Draw(t, "container").Container, res(rapid.Int64Range(1, 5).Draw(t, "gb"), rapid.Int64Range(1, 5).Draw(t, "cores")))
+		h := rapid.SampledFrom(w.held).Draw(t, "container").Container
+		s.Of(h).ResizeContainer(h, res(rapid.Int64Range(1, 5).Draw(t, "gb"), rapid.Int64Range(1, 5).Draw(t, "cores")))
 	case event == 12:
 		if err := s.SetTree(w.tree(t)); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,7 @@ type UserView struct {
 }
 
 // Queues returns all queues, parents first, in the order of their configuration.
-func (s *Scheduler) Queues() []QueueView { return s.parts[0].queues() }
+func (v View) Queues() []QueueView { return v.parts[0].queues() }
 
 func (s *part) queues() []QueueView {
 	s.core.Refresh()
@@ -83,7 +83,7 @@ func (s *part) queues() []QueueView {
 }
 
 // Queue returns one queue by its path.
-func (s *Scheduler) Queue(path string) (QueueView, bool) { return s.parts[0].queue(path) }
+func (v View) Queue(path string) (QueueView, bool) { return v.parts[0].queue(path) }
 
 func (s *part) queue(path string) (QueueView, bool) {
 	h, ok := s.core.ByPath[path]
@@ -167,10 +167,11 @@ type AppState struct {
 }
 
 // AppState tells where an application stands, and what it has in all partitions.
-func (s *Scheduler) AppState(h handle.App) AppState {
-	a := &s.core.Apps[h]
-	state := AppState{Queue: s.core.Queues[a.Leaf].Cfg.Path, Runnable: a.Runnable, Active: a.Active}
-	for a := range s.partsOf(h) {
+func (v View) AppState(h handle.App) AppState {
+	a := &v.core.Apps[h]
+	state := AppState{Queue: v.core.Queues[a.Leaf].Cfg.Path, Runnable: a.Runnable, Active: a.Active}
+	for x := range v.partsOf(h) {
+		a := &x.core.Apps[h]
 		state.Used, state.Reserved, state.Running = state.Used.Add(a.Used), state.Reserved.Add(a.Reserved), state.Running+int(a.Running)
 	}
 	return state

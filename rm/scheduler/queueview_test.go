@@ -18,8 +18,8 @@ func views(t *testing.T) *Scheduler {
 	gone := s.AddApp(AppSpec{Queue: "root.a", User: "gone", Seq: 0, AM: gb(1)})
 	v := s.AddApp(AppSpec{Queue: "root.a", User: "v", Seq: 1, AM: gb(1)})
 	u := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 2, AM: gb(2)})
-	s.Restore(v, 0, gb(2))
-	s.Restore(u, 1, gb(4))
+	s.Regrant(v, 0, gb(2))
+	s.Regrant(u, 1, gb(4))
 	s.UpdateAsks(gone, []Ask{schedulertest.Row(1, 20)})
 	s.UpdateAsks(u, []Ask{schedulertest.Row(2, 20)})
 	s.Schedule(0)
@@ -90,10 +90,10 @@ func reserving(t *testing.T) (s *Scheduler, first, second AppHandle) {
 	for _, host := range []string{"n0", "n1"} {
 		s.AddNode(NodeSpec{Host: host, Rack: "/r", Capability: gb(10)})
 	}
-	s.Restore(s.AddApp(AppSpec{Queue: "root.a", User: "v", Seq: 0, AM: gb(1)}), 1, gb(6))
+	s.Regrant(s.AddApp(AppSpec{Queue: "root.a", User: "v", Seq: 0, AM: gb(1)}), 1, gb(6))
 	first = s.AddApp(AppSpec{Queue: "root.b", User: "u", Seq: 1, AM: gb(1)})
 	second = s.AddApp(AppSpec{Queue: "root.b", User: "u", Seq: 2, AM: gb(1)})
-	s.Restore(first, 0, gb(6))
+	s.Regrant(first, 0, gb(6))
 	r := schedulertest.Row(1, 5)
 	r.Priority, r.AllocationRequestID = 3, 7
 	s.UpdateAsks(first, []Ask{r})

@@ -97,7 +97,7 @@ func TestReservations(t *testing.T) {
 		for _, c := range onNode(held, n) {
 			s.Free(c)
 		}
-		s.RemoveNode(n)
+		s.At(n).RemoveNode(n)
 		// what is left has no room below the root's maximum, which a reservation counts for
 		if diff := cmp.Diff([]string{"unreserve"}, kinds(s.Schedule(0))); diff != "" {
 			t.Error(diff)

@@ -61,22 +61,24 @@ const (
 	Kill      = core.Kill
 )
 
-// Scheduler is the queues, nodes, applications and containers of a cluster: events in, decisions out. Make it with New.
-//
-// It has many methods because it is what callers see of the scheduler. Most of them hand on to the Core.
+// Scheduler is the queues, nodes, applications and containers of a cluster: events in, decisions out. Make it with New. Its own methods change it,
+// those of its View only tell.
 type Scheduler struct {
-	*Partitions
-	*Holdings
-	*Outcomes
-	*Placing
-	core *core.Core // of the nodes without a label, which every application is known to
+	*partitions
+	View
 }
 
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	p := newPartitions(cfg)
-	return &Scheduler{Partitions: p, core: p.parts[0].core, Holdings: &Holdings{p}, Outcomes: &Outcomes{p}, Placing: &Placing{p}}
+	return &Scheduler{p, View{p}}
 }
+
+// At returns the core that has a node, which takes what is of this node alone: its end, its size, and for which work it is open.
+func (s *Scheduler) At(h NodeHandle) *core.Core { return s.at(h) }
+
+// Of returns the core that has a container, which takes what is of this container alone: its size, what it holds, and its reservation.
+func (s *Scheduler) Of(h ContainerHandle) *core.Core { return s.of(h) }
 
 // AddNode enters a node that takes containers.
 func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
@@ -87,18 +89,6 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 	s.cfg.Placing.AddNode(h, spec.Host, spec.Rack)
 	return h
 }
-
-// RemoveNode takes a node out. Its containers must have been freed.
-func (s *Scheduler) RemoveNode(h NodeHandle) { s.at(h).RemoveNode(h) }
-
-// SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until
-// enough of them have ended.
-func (s *Scheduler) SetCapability(h NodeHandle, capability records.Resource) {
-	s.at(h).SetCapability(h, capability)
-}
-
-// SetOpen says for which kinds of work a node takes new containers; those that it has stay.
-func (s *Scheduler) SetOpen(h NodeHandle, to Works) { s.at(h).SetOpen(h, to) }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
 // applications run at once admit it.
@@ -166,9 +156,10 @@ func (s *Scheduler) UpdateBlacklist(h AppHandle, add, remove []string) {
 	}
 }
 
-// Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
-func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) ContainerHandle {
-	return s.restore(a, n, func(c *core.Core) ContainerHandle { return c.Restore(a, n, r) })
+// Restore enters a container that was granted earlier, by another leader, for a request of a priority, and when, in ms. Its application counts as
+// active from then on.
+func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource, priority int32, since int64) ContainerHandle {
+	return s.restore(a, n, func(c *core.Core) ContainerHandle { return c.RestoreGrant(a, n, r, priority, since) })
 }
 
 // Free gives back what a container holds.
@@ -180,8 +171,11 @@ func (s *Scheduler) Free(h ContainerHandle) {
 	s.freed(h, (*core.Core).Free)
 }
 
+// Fail frees a container that ended before its work was done.
+func (s *Scheduler) Fail(h ContainerHandle) { s.freed(h, (*core.Core).Fail) }
+
 // Fetch has memory come of containers that will be freed soon, whose nodes lie far apart. It changes nothing.
-func Fetch(s *Scheduler, containers []ContainerHandle) {
+func (s *Scheduler) Fetch(containers []ContainerHandle) {
 	if len(s.parts) > 1 {
 		return
 	}
@@ -190,61 +184,6 @@ func Fetch(s *Scheduler, containers []ContainerHandle) {
 		s.core.Nodes.Fetch(n)
 		s.core.Survey.Fetch(n)
 	}
-}
-
-// ResizeContainer changes what a container holds, and reports whether it could: more is refused where its node hasn't room
-// for it or a queue would get above its maximum.
-func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool {
-	return s.of(h).ResizeContainer(h, to)
-}
-
-// Starving reports whether a leaf waits for something that is below its guarantee, and for which there was no room when Schedule was
-// called last, as what is reserved isn't there yet. Of Fair queues it reports whether any leaf waits.
-func (s *Scheduler) Starving() bool {
-	for i := range s.parts {
-		if s.parts[i].starving() {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *part) starving() bool {
-	rules, calc := &s.core.Rules, &s.core.Calc
-	for i := range s.core.Queues {
-		q, has := &s.core.Queues[i], s.core.Queues[i].Used.Sub(s.core.Queues[i].Reserved)
-		if q.Live && q.Leaf && !q.Pending.IsZero() && (rules.DueByRound || calc.Share(&has) < calc.Share(&q.Guaranteed)) {
-			return true
-		}
-	}
-	return false
-}
-
-// Changes counts changes of what applications ask for and hold, of limits and of nodes.
-func (s *Scheduler) Changes() (n int64) {
-	for i := range s.parts {
-		n += s.parts[i].core.Changes
-	}
-	return n
-}
-
-// PreemptFor has the room of a container, once it is freed, go to an application before others. That ends with the next call of
-// Schedule, and where the application or the node is removed.
-func (s *Scheduler) PreemptFor(h ContainerHandle, to AppHandle) {
-	core := s.of(h)
-	if c := &core.Containers[h]; c.Live() && !c.Reserved() && core.Has(to) {
-		core.OfferRoom(to, false, c.Node, core.Held(h))
-	}
-}
-
-// Unreserve undoes a reservation, so that others may have its node, and its application continues asking. It reports whether
-// there is such a reservation.
-func (s *Scheduler) Unreserve(c ContainerHandle) bool { return s.of(c).Unreserve(c) }
-
-// MoveReservation reserves another node for what a node is reserved for. It reports whether it could: there must be such a
-// reservation, and the other node must be of the same partition, unreserved, large enough and one that the application wants.
-func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
-	return s.of(c).MoveReservation(c, to)
 }
 
 // SetTree replaces the configuration. Queues are identified by their paths; their contents stay. A tree of another
@@ -275,14 +214,4 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 		return s.core.Schedule(now)
 	}
 	return s.scheduleAll(now)
-}
-
-// NextWake returns when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
-func (s *Scheduler) NextWake() (next int64) {
-	for i := range s.parts {
-		if t := s.parts[i].core.NextWake(); t != 0 && (next == 0 || t < next) {
-			next = t
-		}
-	}
-	return next
 }

@@ -147,19 +147,19 @@ func TestNodesComeAndGo(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("a new node was not used: %v", got)
 	}
-	s.SetOpen(n, NoWork)
-	s.SetCapability(n, res(9, 9))
+	s.At(n).SetOpen(n, NoWork)
+	s.At(n).SetCapability(n, res(9, 9))
 	if more := grants(s); len(more) != 0 {
 		t.Fatalf("a closed node got %v", more)
 	}
-	s.SetOpen(n, AllWork)
+	s.At(n).SetOpen(n, AllWork)
 	if more := grants(s); len(more) != 2 {
 		t.Fatalf("after opening: %v", more)
 	}
 	if s.OpenNodes() != 1 || s.Largest() != res(9, 9) || s.Headroom() != res(6, 6) {
 		t.Errorf("%d nodes, largest %v, headroom %v", s.OpenNodes(), s.Largest(), s.Headroom())
 	}
-	s.SetCapability(n, res(1, 1))
+	s.At(n).SetCapability(n, res(1, 1))
 	s.Free(got[0].Container)
 	s.UpdateAsks(a, []Ask{row(1, Any, 1, true)})
 	if more := grants(s); len(more) != 0 {
@@ -265,16 +265,16 @@ func (m *machine) step(t *rapid.T) {
 		if len(m.nodes) > 0 {
 			n := rapid.SampledFrom(m.nodes).Draw(t, "node")
 			if rapid.Bool().Draw(t, "resize") {
-				s.SetCapability(n, size().Times(2))
+				s.At(n).SetCapability(n, size().Times(2))
 			} else {
-				s.SetOpen(n, anyWorks(t))
+				s.At(n).SetOpen(n, anyWorks(t))
 			}
 		}
 	case 8:
 		if len(m.nodes) > 0 {
 			i := rapid.IntRange(0, len(m.nodes)-1).Draw(t, "node")
 			m.drop(func(c Decision) bool { return c.Node == m.nodes[i] })
-			s.RemoveNode(m.nodes[i])
+			s.At(m.nodes[i]).RemoveNode(m.nodes[i])
 			m.nodes = slices.Delete(m.nodes, i, i+1)
 		}
 	case 9:

@@ -132,11 +132,11 @@ func (p *script) command(w []string) []string {
 	case "node":
 		p.nodes[w[1]] = s.AddNode(NodeSpec{Host: w[1], Rack: w[2], Capability: p.size(w[3])})
 	case "close", "open":
-		s.SetOpen(p.nodes[w[1]], p.works(w))
+		s.At(p.nodes[w[1]]).SetOpen(p.nodes[w[1]], p.works(w))
 	case "drop":
-		s.RemoveNode(p.nodes[w[1]])
+		s.At(p.nodes[w[1]]).RemoveNode(p.nodes[w[1]])
 	case "resize":
-		s.SetCapability(p.nodes[w[1]], p.size(w[2]))
+		s.At(p.nodes[w[1]]).SetCapability(p.nodes[w[1]], p.size(w[2]))
 	case "app":
 		spec := AppSpec{Queue: w[2], User: w[3], Seq: int64(len(p.apps)), AM: res(1, 1)}
 		for _, more := range w[4:] {
@@ -184,7 +184,7 @@ func (p *script) command(w []string) []string {
 		p.held[h] = p.held[h][n:]
 	case "hold":
 		held := p.held[p.apps[w[1]]]
-		return []string{fmt.Sprintf("%v", s.SetHeld(held[len(held)-1], p.size(w[2])))}
+		return []string{fmt.Sprintf("%v", s.Of(held[len(held)-1]).SetHeld(held[len(held)-1], p.size(w[2])))}
 	case "doom":
 		held, n := p.held[p.apps[w[1]]], int64(1)
 		if len(w) > 2 {
@@ -198,7 +198,7 @@ func (p *script) command(w []string) []string {
 	case "moveReservation":
 		for _, c := range s.core.Reserved {
 			if s.core.Containers[c].App == p.apps[w[1]] {
-				return []string{fmt.Sprint(s.MoveReservation(c, p.nodes[w[2]]))}
+				return []string{fmt.Sprint(s.Of(c).MoveReservation(c, p.nodes[w[2]]))}
 			}
 		}
 	case "run":

@@ -25,7 +25,7 @@ type Names interface {
 
 // Snapshots returns what preemption looks at, one for each partition, the default one first. They are taken again for each round.
 func (s *Scheduler) Snapshots(names Names) (all []*preempt.Snapshot) {
-	all = SnapshotsOfQueues(s, names)
+	all = s.SnapshotsOfQueues(names)
 	for _, x := range all {
 		x.Complete()
 	}
@@ -33,7 +33,7 @@ func (s *Scheduler) Snapshots(names Names) (all []*preempt.Snapshot) {
 }
 
 // SnapshotsOfQueues returns snapshots of which only queues and applications are complete. The others have to be completed before the scheduler changes.
-func SnapshotsOfQueues(s *Scheduler, names Names) (all []*preempt.Snapshot) {
+func (s *Scheduler) SnapshotsOfQueues(names Names) (all []*preempt.Snapshot) {
 	var whole records.Resource
 	for i := range s.parts {
 		all = append(all, s.parts[i].snapshot(names))

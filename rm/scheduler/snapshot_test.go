@@ -40,8 +40,8 @@ func lent(t *testing.T) (s *Scheduler, held []ContainerHandle) {
 	}
 	a := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, Priority: 3, AM: gb(1)})
 	b := s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 2, AM: gb(1)})
-	held = []ContainerHandle{s.Restore(a, 0, gb(4)), s.Restore(a, 0, gb(2)), s.Restore(a, 1, gb(3)), s.Restore(b, 0, gb(6)), s.Restore(b, 1, gb(4))}
-	s.SetHeld(held[0], gb(1))
+	held = []ContainerHandle{s.Regrant(a, 0, gb(4)), s.Regrant(a, 0, gb(2)), s.Regrant(a, 1, gb(3)), s.Regrant(b, 0, gb(6)), s.Regrant(b, 1, gb(4))}
+	s.Of(held[0]).SetHeld(held[0], gb(1))
 	s.UpdateAsks(a, []Ask{schedulertest.Row(2, 50)})
 	r := schedulertest.Row(1, 4)
 	r.Priority = 7
@@ -121,7 +121,7 @@ func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 	s.Schedule(800)
 	s.UpdateAsks(strict, []Ask{schedulertest.Only(schedulertest.Row(3, 9)), func() Ask { r := schedulertest.At(schedulertest.Row(5, 9), "n1"); return r }()})
 	s.UpdateAsks(idle, []Ask{schedulertest.At(schedulertest.Row(2, 9), "n1")}) // no container yet
-	s.SetOpen(1, 0)
+	s.At(1).SetOpen(1, 0)
 	snap := s.Snapshots(known{})[0]
 	asks := map[int64][]preempt.Ask{}
 	for _, a := range snap.Apps {
@@ -173,7 +173,7 @@ func TestSnapshotsLeaveOutWhatPoliciesHoldBack(t *testing.T) {
 	s := New(Config{Tree: schedulertest.Halves(t, map[string]string{"root.a.heddle-stage-policy": "fresh"}), Minimum: gb(1), Heartbeat: time.Second})
 	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(40)})
 	a := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, Type: "MAPREDUCE", AM: gb(1)})
-	s.Restore(s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 2, AM: gb(1)}), 0, gb(38))
+	s.Regrant(s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 2, AM: gb(1)}), 0, gb(38))
 	maps, reduces := schedulertest.Row(4, 1), schedulertest.Row(3, 2)
 	maps.Priority, reduces.Priority = 20, 10
 	s.UpdateAsks(a, []Ask{maps, reduces})

@@ -31,8 +31,8 @@ func TestNodesWithTheLeastAllocatedComeFirst(t *testing.T) {
 		nodes = append(nodes, s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: "/r", Capability: res(8, 8)}))
 	}
 	a := s.AddApp(AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: res(0, 0)})
-	s.Restore(a, nodes[0], res(4, 4))
-	s.Restore(a, nodes[1], res(2, 2))
+	s.Regrant(a, nodes[0], res(4, 4))
+	s.Regrant(a, nodes[1], res(2, 2))
 	on := func(now int64, app handle.App, count int32) (of []int32) {
 		t.Helper()
 		s.UpdateAsks(app, []Ask{{Priority: 1, Name: Any, Count: count, RelaxLocality: true, Capability: res(1, 1)}})
@@ -55,10 +55,10 @@ func TestNodesWithTheLeastAllocatedComeFirst(t *testing.T) {
 	more := s.AddNode(NodeSpec{Host: "n3", Rack: "/r", Capability: res(8, 8)})
 	check("one that came", on(7000, a, 1), int32(more))
 	check("it leaves what is full", on(7001, a, 9), 3, 3, 3, 3, 3, 3, 3, 0, 0)
-	s.SetOpen(nodes[0], OpenIf(false))
+	s.At(nodes[0]).SetOpen(nodes[0], OpenIf(false))
 	check("a closed one gets nothing", on(7002, a, 2), 1, 1)
 	b := s.AddApp(AppSpec{Seq: 2, Queue: "root.b", User: "u", AM: res(0, 0)})
-	s.SetOpen(nodes[0], OpenIf(true))
+	s.At(nodes[0]).SetOpen(nodes[0], OpenIf(true))
 	if got := on(7003, b, 2); len(got) != 2 || got[0] == got[1] {
 		t.Errorf("the other queue's containers take turns: %v", got)
 	}
@@ -84,7 +84,7 @@ func TestSortedNodesProperty(t *testing.T) {
 				if len(nodes) > 0 {
 					n := pick(nodes)
 					open[n] = !open[n]
-					s.SetOpen(n, OpenIf(open[n]))
+					s.At(n).SetOpen(n, OpenIf(open[n]))
 				}
 			case 2:
 				if len(nodes) > 0 {
@@ -95,7 +95,7 @@ func TestSortedNodesProperty(t *testing.T) {
 							delete(held, c)
 						}
 					}
-					s.RemoveNode(n)
+					s.At(n).RemoveNode(n)
 					delete(used, n)
 				}
 			case 3:

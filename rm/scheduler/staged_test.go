@@ -44,6 +44,6 @@ func TestNodeLocalRequestsPreferInputInMemory(t *testing.T) {
 	s.UpdateBlacklist(a, []string{"n2"}, nil)
 	wants("its node is excluded", 1, []string{"n0", "n2"}, 0)
 	s.UpdateBlacklist(a, nil, []string{"n2"})
-	s.SetCapability(2, res(2, 2))
+	s.At(2).SetCapability(2, res(2, 2))
 	wants("its node is full", 1, []string{"n0", "n2"}, 0)
 }

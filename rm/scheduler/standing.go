@@ -20,25 +20,25 @@ type queueIn struct {
 }
 
 // Standing lists who is suspended: of the containers that hold less than they claim, those of which stands says so, and more.
-func (s *Holdings) Standing(stands func(ContainerHandle) bool, more map[ContainerHandle]bool) Standing {
+func (v View) Standing(stands func(ContainerHandle) bool, more map[ContainerHandle]bool) Standing {
 	st := Standing{who: map[ContainerHandle]bool{}, nodes: map[NodeHandle]int32{}, queues: map[queueIn]int32{}}
-	for i := range s.parts {
-		for h := range s.parts[i].core.Lowered() {
+	for i := range v.parts {
+		for h := range v.parts[i].core.Lowered() {
 			if stands(h) {
-				s.count(&st, h)
+				v.count(&st, h)
 			}
 		}
 	}
 	for h := range more {
 		if !st.who[h] {
-			s.count(&st, h)
+			v.count(&st, h)
 		}
 	}
 	return st
 }
 
-func (s *Holdings) count(st *Standing, h ContainerHandle) {
-	core := s.of(h)
+func (v View) count(st *Standing, h ContainerHandle) {
+	core := v.with(h)
 	c := &core.Containers[h]
 	st.who[h] = true
 	st.nodes[c.Node]++
@@ -49,17 +49,17 @@ func (s *Holdings) count(st *Standing, h ContainerHandle) {
 
 // Stuck reports whether a container lacks room for its claim where no other will make any: on its node, or in queues with a maximum, all
 // others are suspended.
-func (s *Holdings) Stuck(h ContainerHandle, st Standing) bool {
-	claim := s.Claim(h)
-	if s.CanHold(h, claim) {
+func (v View) Stuck(h ContainerHandle, st Standing) bool {
+	claim := v.Claim(h)
+	core, self := v.with(h), int32(1)
+	if core.CanHold(h, claim) {
 		return false
 	}
-	core, self := s.of(h), int32(1)
 	if st.who[h] {
 		self = 0
 	}
 	c := &core.Containers[h]
-	lacks := core.Calc.Measure(claim.Sub(s.Held(h))).Max(records.Resource{})
+	lacks := core.Calc.Measure(claim.Sub(v.Held(h))).Max(records.Resource{})
 	n := &core.Nodes.At[c.Node]
 	if free := core.Nodes.Free(n); !core.Calc.Fits(&lacks, &free) && n.Containers > st.nodes[c.Node]+self {
 		return false

@@ -19,9 +19,9 @@ func stuckOn(t *testing.T) (*Scheduler, []ContainerHandle) {
 	}
 	a := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, AM: gb(1)})
 	b := s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 2, AM: gb(1)})
-	first := s.Restore(a, 0, gb(4))
-	s.SetHeld(first, gb(1))
-	held := []ContainerHandle{first, s.Restore(a, 0, gb(6)), s.Restore(b, 0, gb(3)), s.Restore(b, 1, gb(10))}
+	first := s.Regrant(a, 0, gb(4))
+	s.Of(first).SetHeld(first, gb(1))
+	held := []ContainerHandle{first, s.Regrant(a, 0, gb(6)), s.Regrant(b, 0, gb(3)), s.Regrant(b, 1, gb(10))}
 	s.Schedule(0)
 	return s, held
 }
@@ -59,9 +59,9 @@ func TestWhoIsStuckBelowAMaximum(t *testing.T) {
 	s, held := stuckOn(t)
 	s.Free(held[3])
 	s.Free(held[1])
-	other := s.Restore(s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 3, AM: gb(1)}), 1, gb(8))
+	other := s.Regrant(s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 3, AM: gb(1)}), 1, gb(8))
 	nobody := func(ContainerHandle) bool { return false }
-	if s.CanHold(held[0], gb(4)) {
+	if s.Of(held[0]).CanHold(held[0], gb(4)) {
 		t.Fatal("the queue may have 12 of 10 GB")
 	}
 	if s.Stuck(held[0], s.Standing(nobody, nil)) {

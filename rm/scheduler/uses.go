@@ -14,19 +14,19 @@ type Use struct {
 
 // UsesOf returns what an application has and waits for in each partition that it has to do with, the one without a label first; nil where there is
 // but one partition.
-func (p *Partitions) UsesOf(h AppHandle) (all []Use) {
-	if len(p.parts) == 1 {
+func (v View) UsesOf(h AppHandle) (all []Use) {
+	if len(v.parts) == 1 {
 		return nil
 	}
-	for i := range p.parts {
-		x := &p.parts[i]
+	for i := range v.parts {
+		x := &v.parts[i]
 		if !x.core.Has(h) {
 			continue
 		}
 		a := &x.core.Apps[h]
 		u := Use{Label: x.label, Used: a.Used.Sub(a.Reserved), Reserved: a.Reserved, Pending: a.PendingSum, Running: int(a.Running), Waiting: a.Pending}
 		if i == 0 || !x.core.Lends() || a.Held || u != (Use{Label: x.label}) { // it is known where it might be lent something
-			u.Master, u.Asked = p.masters[h] == i, u.Waiting > 0 || !x.core.Lends()
+			u.Master, u.Asked = v.masters[h] == i, u.Waiting > 0 || !x.core.Lends()
 			all = append(all, u)
 		}
 	}
@@ -34,15 +34,15 @@ func (p *Partitions) UsesOf(h AppHandle) (all []Use) {
 }
 
 // ByLabel returns the queues in each partition but the one without a label, by the labels.
-func (p *Partitions) ByLabel() map[string][]QueueView {
+func (v View) ByLabel() map[string][]QueueView {
 	all := map[string][]QueueView{}
-	for i := range p.parts[1:] {
-		x := &p.parts[i+1]
-		all[x.label] = p.former.with(x.label, x.queues())
+	for i := range v.parts[1:] {
+		x := &v.parts[i+1]
+		all[x.label] = v.former.with(x.label, x.queues())
 	}
-	for name := range p.former {
-		if _, known := p.byLabel[name]; !known {
-			all[name] = goneViews(p, name)
+	for name := range v.former {
+		if _, known := v.byLabel[name]; !known {
+			all[name] = v.goneViews(name)
 		}
 	}
 	return all

@@ -24,7 +24,7 @@ func TestUsesOfPartitions(t *testing.T) {
 	}
 	for _, label := range []string{"", "x"} {
 		h := s.AddNode(NodeSpec{Host: "n" + label, Rack: "r", Capability: one.Times(4), Label: label})
-		s.SetOpen(h, AllWork)
+		s.At(h).SetOpen(h, AllWork)
 	}
 	s.UpdateAsks(app, []Ask{{Name: Any, Capability: one, Count: 3, RelaxLocality: true}, {Priority: 1, Name: Any, Capability: one, Count: 6, RelaxLocality: true, Label: "x"}})
 	s.Schedule(1)

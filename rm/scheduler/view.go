@@ -1,33 +1,47 @@
 package scheduler
 
 import (
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
 
+// View answers questions about a scheduler, and changes nothing. The claim of a container is what its application and user are charged; what it
+// holds is what it takes on its node, and what node and queues are charged. The two differ while the container is suspended or shrunk.
+type View struct{ *partitions }
+
+// with returns the core that has a container.
+func (v View) with(h ContainerHandle) *core.Core {
+	if len(v.parts) == 1 {
+		return v.core
+	}
+	return v.noted(v.containers, int32(h)).core
+}
+
 // Pending returns how many containers an application waits for.
-func (s *Scheduler) Pending(h handle.App) (n int64) {
-	for a := range s.partsOf(h) {
-		n += a.Pending
+func (v View) Pending(h handle.App) (n int64) {
+	for x := range v.partsOf(h) {
+		n += x.core.Apps[h].Pending
 	}
 	return n
 }
 
 // PendingResource returns the sum of what an application waits for.
-func (s *Scheduler) PendingResource(h handle.App) (sum records.Resource) {
-	for a := range s.partsOf(h) {
-		sum = sum.Add(a.PendingSum)
+func (v View) PendingResource(h handle.App) (sum records.Resource) {
+	for x := range v.partsOf(h) {
+		sum = sum.Add(x.core.Apps[h].PendingSum)
 	}
 	return sum
 }
 
 // Asks returns the rows of requests that an application still waits for, by priority, the one for Any first, those without a label first.
-func (s *Scheduler) Asks(h handle.App) []core.Ask {
+func (v View) Asks(h handle.App) []core.Ask {
 	var rows []core.Ask
-	for i := range s.parts {
-		if x := &s.parts[i]; x.core.Has(h) {
+	for i := range v.parts {
+		if x := &v.parts[i]; x.core.Has(h) {
 			rows = append(rows, x.asks(h)...)
 		}
 	}
@@ -56,24 +70,24 @@ func (s *part) asks(h handle.App) (rows []core.Ask) {
 }
 
 // Blacklist returns the names on which an application wants no containers, sorted.
-func (s *Scheduler) Blacklist(h handle.App) []string {
-	return s.core.BlacklistOf(&s.core.Apps[h])
+func (v View) Blacklist(h handle.App) []string {
+	return v.core.BlacklistOf(&v.core.Apps[h])
 }
 
 // Excluded returns how many names there are on an application's blacklist.
-func (s *Scheduler) Excluded(h handle.App) int { return len(s.core.Apps[h].Blacklist) }
+func (v View) Excluded(h handle.App) int { return len(v.core.Apps[h].Blacklist) }
 
 // HeadroomOf returns what an application could get at most: what is free, as far as the limits of its queues and its user go, in the partitions in
 // which it asks for something (Hadoop: CapacityHeadroomProvider.getHeadroom).
-func (s *Scheduler) HeadroomOf(h handle.App) (sum records.Resource) {
+func (v View) HeadroomOf(h handle.App) (sum records.Resource) {
 	asks := false
-	for i := range s.parts[1:] {
-		if x := &s.parts[i+1]; x.core.Has(h) && x.core.Apps[h].Pending > 0 {
+	for i := range v.parts[1:] {
+		if x := &v.parts[i+1]; x.core.Has(h) && x.core.Apps[h].Pending > 0 {
 			asks, sum = true, sum.Add(x.headroomOf(h))
 		}
 	}
-	if !asks || s.core.Apps[h].Pending > 0 {
-		sum = sum.Add(s.parts[0].headroomOf(h))
+	if !asks || v.core.Apps[h].Pending > 0 {
+		sum = sum.Add(v.parts[0].headroomOf(h))
 	}
 	return sum
 }
@@ -90,44 +104,10 @@ func (s *part) headroomOf(h handle.App) records.Resource {
 	return out
 }
 
-// lazyKiller is a policy that lets containers that preemption has chosen live on until their room is needed.
-type lazyKiller interface {
-	MakeKillable(h handle.Container) bool
-	SpareKillable()
-	Killable() []handle.Container
-}
-
-// MakeKillable marks a container to end when its room is needed: then a decision of kind Kill says so. It reports whether
-// there is such a container, of capacity queues, that isn't killable already.
-func (s *Scheduler) MakeKillable(h ContainerHandle) bool {
-	k, ok := s.of(h).Policy.(lazyKiller)
-	return ok && k.MakeKillable(h)
-}
-
-// SpareKillable clears the mark of all containers.
-func (s *Scheduler) SpareKillable() {
-	for i := range s.parts {
-		if k, ok := s.parts[i].core.Policy.(lazyKiller); ok {
-			s.parts[i].due = true
-			k.SpareKillable()
-		}
-	}
-}
-
-func (s *part) killableSet() map[handle.Container]bool {
-	set := map[handle.Container]bool{}
-	if k, ok := s.core.Policy.(lazyKiller); ok {
-		for _, h := range k.Killable() {
-			set[h] = true
-		}
-	}
-	return set
-}
-
 // Activities tells what each queue, application and request that is looked at comes to where containers are given out on a
 // node now. Only capacity queues are told of.
-func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
-	if p, ok := s.at(h).Policy.(interface {
+func (v View) Activities(h NodeHandle) explain.Activity {
+	if p, ok := v.noted(v.nodes, int32(h)).core.Policy.(interface {
 		Activities(handle.Node) explain.Activity
 	}); ok {
 		return p.Activities(h)
@@ -136,35 +116,35 @@ func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
 }
 
 // Headroom returns what new asks could get at most: the free resources of all open nodes.
-func (s *Scheduler) Headroom() (sum records.Resource) {
-	for i := range s.parts {
-		sum = sum.Add(s.parts[i].core.Nodes.Headroom())
+func (v View) Headroom() (sum records.Resource) {
+	for i := range v.parts {
+		sum = sum.Add(v.parts[i].core.Nodes.Headroom())
 	}
 	return sum
 }
 
 // Largest is, for each type, the most that any node that takes containers has.
-func (s *Scheduler) Largest() (most records.Resource) {
-	for i := range s.parts {
-		most = most.Max(s.parts[i].core.Nodes.Largest())
+func (v View) Largest() (most records.Resource) {
+	for i := range v.parts {
+		most = most.Max(v.parts[i].core.Nodes.Largest())
 	}
 	return most
 }
 
 // OpenNodes counts the nodes that take containers.
-func (s *Scheduler) OpenNodes() (n int) {
-	for i := range s.parts {
-		n += s.parts[i].core.Nodes.OpenNodes()
+func (v View) OpenNodes() (n int) {
+	for i := range v.parts {
+		n += v.parts[i].core.Nodes.OpenNodes()
 	}
 	return n
 }
 
 // Requests returns how many requests an application has that differ in priority or allocation request id, and how many rows for hosts
 // and racks these have. Served ones count while anything of their request is left.
-func (s *Scheduler) Requests(h handle.App) (requests, places int) {
-	requests, places = s.core.Requests(h)
-	for i := range s.parts[1:] {
-		if c := s.parts[i+1].core; c.Has(h) {
+func (v View) Requests(h handle.App) (requests, places int) {
+	requests, places = v.core.Requests(h)
+	for i := range v.parts[1:] {
+		if c := v.parts[i+1].core; c.Has(h) {
 			more, at := ownRequests(c, h)
 			requests, places = requests+more, places+at
 		}
@@ -173,7 +153,7 @@ func (s *Scheduler) Requests(h handle.App) (requests, places int) {
 }
 
 // RequestsWith returns what Requests would return, at most, if asks were entered.
-func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, places int) {
+func (v View) RequestsWith(h handle.App, asks []core.Ask) (requests, places int) {
 	type id struct {
 		priority int32
 		request  int64
@@ -182,7 +162,7 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 		id
 		name string
 	}
-	requests, places = s.Requests(h)
+	requests, places = v.Requests(h)
 	known, rows := map[id]*core.Demand{}, map[row]struct{}{}
 	for i := range asks {
 		ask := &asks[i]
@@ -192,7 +172,7 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 		of := id{ask.Priority, ask.AllocationRequestID}
 		d, seen := known[of]
 		if !seen {
-			if _, d = s.holder(h, of.priority, of.request); d == nil {
+			if _, d = v.holder(h, of.priority, of.request); d == nil {
 				requests++
 			}
 			known[of] = d
@@ -200,8 +180,8 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 		if ask.Name == core.Any {
 			continue
 		}
-		holder, _ := s.holder(h, of.priority, of.request)
-		if name, named := s.parts[holder].core.Nodes.Names.Find(ask.Name); named && d != nil && d.Prefers(name) {
+		holder, _ := v.holder(h, of.priority, of.request)
+		if name, named := v.parts[holder].core.Nodes.Names.Find(ask.Name); named && d != nil && d.Prefers(name) {
 			continue
 		}
 		if _, twice := rows[row{of, ask.Name}]; !twice {
@@ -213,12 +193,12 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 }
 
 // TakesApps reports whether a path is that of a leaf, or of one that can be made, as no queue with applications in it is in its way.
-func (s *Scheduler) TakesApps(path string) bool { return s.core.TakesApps(path) }
+func (v View) TakesApps(path string) bool { return v.core.TakesApps(path) }
 
 // Reservations returns all reservations, the oldest first in each partition.
-func (s *Scheduler) Reservations() (out []Reservation) {
-	for i := range s.parts {
-		c := s.parts[i].core
+func (v View) Reservations() (out []Reservation) {
+	for i := range v.parts {
+		c := v.parts[i].core
 		for _, h := range c.Reserved {
 			x := &c.Containers[h]
 			d := c.ReservationOf(h).Demand
@@ -248,4 +228,121 @@ func ownRequests(c *core.Core, h AppHandle) (requests, places int) {
 		}
 	}
 	return requests, places
+}
+
+// Waits reports whether any request waits for a container.
+func (v View) Waits() bool {
+	for i := range v.parts {
+		if !v.parts[i].core.Queues[core.Root].Pending.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// LabelOf returns the label of a node.
+func (v View) LabelOf(h NodeHandle) string {
+	if int(h) >= len(v.nodes) {
+		return ""
+	}
+	return v.parts[v.nodes[h]].label
+}
+
+// Starving reports whether a leaf waits for something that is below its guarantee, and for which there was no room when Schedule was
+// called last, as what is reserved isn't there yet. Of Fair queues it reports whether any leaf waits.
+func (v View) Starving() bool {
+	for i := range v.parts {
+		if v.parts[i].starving() {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *part) starving() bool {
+	rules, calc := &s.core.Rules, &s.core.Calc
+	for i := range s.core.Queues {
+		q, has := &s.core.Queues[i], s.core.Queues[i].Used.Sub(s.core.Queues[i].Reserved)
+		if q.Live && q.Leaf && !q.Pending.IsZero() && (rules.DueByRound || calc.Share(&has) < calc.Share(&q.Guaranteed)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Changes counts changes of what applications ask for and hold, of limits and of nodes.
+func (v View) Changes() (n int64) {
+	for i := range v.parts {
+		n += v.parts[i].core.Changes
+	}
+	return n
+}
+
+// NextWake returns when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
+func (v View) NextWake() (next int64) {
+	for i := range v.parts {
+		if t := v.parts[i].core.NextWake(); t != 0 && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	return next
+}
+
+// Claim returns what the application and the user of a container are charged for it.
+func (v View) Claim(h ContainerHandle) records.Resource {
+	c := v.with(h)
+	return *c.Holds(&c.Containers[h])
+}
+
+// Withheld returns what the containers of a queue lack of their claims together, as they are suspended or shrunk.
+func (v View) Withheld(path string) (sum records.Resource) {
+	for i := range v.parts {
+		if h, ok := v.parts[i].core.ByPath[path]; ok {
+			sum = sum.Add(v.parts[i].core.Withheld(h))
+		}
+	}
+	return sum
+}
+
+// Means returns how preemption takes from the queue of a container, and that queue's path.
+func (v View) Means(h ContainerHandle) (suspension.Means, string) {
+	core := v.with(h)
+	cfg := core.Queues[core.Apps[core.Containers[h].App].Leaf].Cfg
+	return cfg.Means, cfg.Path
+}
+
+// NodeOf returns where a container runs.
+func (v View) NodeOf(h ContainerHandle) NodeHandle { return v.with(h).Containers[h].Node }
+
+// Held returns what a container takes on its node.
+func (v View) Held(h ContainerHandle) records.Resource { return v.with(h).Held(h) }
+
+// CopiesOf returns how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where no policy
+// says so.
+func (v View) CopiesOf(h AppHandle) (n int64, known bool) {
+	for x := range v.partsOf(h) {
+		if g, a := x.core.PolicyOf(&x.core.Apps[h]); g != nil {
+			more, some := g.Copies(a)
+			n, known = n+more, known || some
+		}
+	}
+	return n, known
+}
+
+// TagsOf returns the allocation tags of a container, each once. They are not to be changed.
+func (v View) TagsOf(h ContainerHandle) []string { return v.cfg.Placing.TagsOf(h) }
+
+// Outstanding returns a function that returns the row of a request of an application for any node, if anything of it is pending. over says that a limit of
+// its queues or its user keeps it from containers, although a node has room. tried is false while it is yet to be searched for.
+func (v View) Outstanding(h AppHandle) func(priority int32, id int64) (row Ask, over, tried bool) {
+	return func(priority int32, id int64) (row Ask, over, tried bool) {
+		i, d := v.holder(h, priority, id)
+		if d == nil || d.Pending == 0 {
+			return Ask{}, false, true
+		}
+		row = d.Row()
+		row.Label = v.parts[i].label
+		limited := d.Why == demand.OverLimit || d.Why == demand.Untried
+		return row, limited && v.parts[i].core.Nodes.Index.Has(&d.Size), d.WasTried()
+	}
 }

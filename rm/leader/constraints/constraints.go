@@ -59,7 +59,7 @@ type trial struct {
 	calls   int // in which it was tried, without the one that it came with
 }
 
-// Outstanding returns the row of a request for any node, if anything of it is pending: see scheduler.Placing.
+// Outstanding returns the row of a request for any node, if anything of it is pending: see scheduler.View.
 type Outstanding func(priority int32, id int64) (row scheduler.Ask, over, tried bool)
 
 // Register takes the constraints that an ApplicationMaster registers with, instead of those that it had.

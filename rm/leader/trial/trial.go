@@ -201,7 +201,7 @@ func (p *player) fill() {
 	for _, n := range p.f.nodes {
 		h := p.AddNode(n.spec)
 		if !n.open {
-			p.SetOpen(h, scheduler.NoWork)
+			p.At(h).SetOpen(h, scheduler.NoWork)
 		}
 		nodes = append(nodes, h)
 	}

@@ -54,7 +54,7 @@ type Decision struct {
 }
 
 // Driver drives a scheduler. Questions go to the scheduler itself. Every change goes through the Driver's methods, which are
-// the scheduler's where the Driver has none of that name; only Schedule, Snapshot and what preemption does to containers and
+// the scheduler's, or its core's, where the Driver has none of that name; only Schedule, Snapshot and what preemption does to containers and
 // reservations are the Driver's alone to call.
 type Driver struct {
 	*scheduler.Scheduler

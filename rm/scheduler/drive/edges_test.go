@@ -389,7 +389,7 @@ func TestSuspensionWithoutMemory(t *testing.T) {
 			t.Fatal("it can't be suspended")
 		}
 		if shrinks {
-			d.SetCapability(0, records.Resource{})
+			d.At(0).SetCapability(0, records.Resource{})
 			d.Free(x[0].Container)
 		}
 		var reasons []string
@@ -424,7 +424,7 @@ func TestPartsOfClaims(t *testing.T) {
 		}
 		all = append(all, h)
 	}
-	d.SetCapability(0, records.NewResource(2048, 6))
+	d.At(0).SetCapability(0, records.NewResource(2048, 6))
 	step := func(now int64, want ...drive.Kind) {
 		t.Helper()
 		out := d.Step(now)
@@ -464,19 +464,19 @@ func TestLittleIsNotNothing(t *testing.T) {
 	x := granted(t, d, "root.a", 2)
 	d.Identify(1, 1, false, x[0].Container, x[1].Container)
 	other, h := x[0].Container, x[1].Container
-	d.SetCapability(0, records.NewResource(512, 2))
+	d.At(0).SetCapability(0, records.NewResource(512, 2))
 	d.WasSuspended(other, records.Resource{}, 1000, "root.a")
 	if out := d.Step(1500); len(out) > 0 || !d.Return(other, true) {
 		t.Fatalf("it was decided %+v", out)
 	}
-	d.NoteHeld(other, records.NewResource(0, 1)) // it has stood still before
+	d.Of(other).NoteHeld(other, records.NewResource(0, 1)) // it has stood still before
 	d.WasSuspended(h, records.Resource{}, 1000, "root.a")
 	for now := int64(2000); now < 10_000; now += 1000 {
 		if out := d.Step(now); len(out) > 0 {
 			t.Fatalf("at %d ms it was decided %+v", now, out)
 		}
 	}
-	d.NoteHeld(other, records.Resource{})
+	d.Of(other).NoteHeld(other, records.Resource{})
 	if out := d.Step(10_000); len(out) != 1 || out[0].Kind != drive.Charge || out[0].Container != h {
 		t.Errorf("it was decided %+v", out)
 	}
@@ -488,7 +488,7 @@ func TestClaimsOfTheSuspended(t *testing.T) {
 	x := granted(t, d, "root.a", 2)
 	d.Identify(1, 1, true, x[0].Container, x[1].Container)
 	h := x[1].Container
-	if !d.WasSuspended(h, records.NewResource(512, 1), 1000, "root.b") || !d.ResizeContainer(h, records.NewResource(512, 1)) {
+	if !d.WasSuspended(h, records.NewResource(512, 1), 1000, "root.b") || !d.Of(h).ResizeContainer(h, records.NewResource(512, 1)) {
 		t.Fatal("it isn't suspended, or can't claim less")
 	}
 	if err := d.Swap(h, 1, drive.AnyRequest); err == nil {

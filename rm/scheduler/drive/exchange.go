@@ -59,7 +59,7 @@ func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 	d := x.d
 	for i := range d.containers {
 		h := scheduler.ContainerHandle(i)
-		if !d.CanHold(h, records.Resource{}) { // the handle is none of a container that may change
+		if !d.Of(h).CanHold(h, records.Resource{}) { // the handle is none of a container that may change
 			continue
 		}
 		if list, wanted := families[x.family(h)]; wanted && x.mayMakeWay(h) {
@@ -84,7 +84,7 @@ func (x *suspender) mayMakeWay(h scheduler.ContainerHandle) bool {
 // Nothing changes if that isn't enough.
 func (x *suspender) makeWay(h scheduler.ContainerHandle, family []scheduler.ContainerHandle) (taken []scheduler.ContainerHandle, ok bool) {
 	for _, o := range family {
-		if x.mayMakeWay(o) && x.d.SetHeld(o, x.footprint(o)) {
+		if x.mayMakeWay(o) && x.d.Of(o).SetHeld(o, x.footprint(o)) {
 			taken = append(taken, o)
 		}
 		if x.regain(h) {
@@ -92,7 +92,7 @@ func (x *suspender) makeWay(h scheduler.ContainerHandle, family []scheduler.Cont
 		}
 	}
 	for _, o := range slices.Backward(taken) {
-		x.d.NoteHeld(o, x.d.Claim(o)) // also on a node that has become too small
+		x.d.Of(o).NoteHeld(o, x.d.Claim(o)) // also on a node that has become too small
 	}
 	return nil, false
 }

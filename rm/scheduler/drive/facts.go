@@ -75,7 +75,7 @@ func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 
 // Restore enters a container that was granted earlier, by another leader or on a node that was entered again since.
 func (d *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r records.Resource, c Container) scheduler.ContainerHandle {
-	h := d.Scheduler.RestoreGrant(a, n, r, c.Priority, c.Since)
+	h := d.Scheduler.Restore(a, n, r, c.Priority, c.Since)
 	d.enter(h, container{app: a, attempt: c.Attempt, id: c.ID, priority: c.Priority, am: c.AM, since: c.Since, known: true})
 	d.growing.moved(d.ContainerID(h), h)
 	if c.AM {
@@ -127,11 +127,11 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 }
 
 // Fetch has memory come of containers that will be freed soon. It changes nothing.
-func Fetch(d *Driver, containers []scheduler.ContainerHandle) {
+func (d *Driver) Fetch(containers []scheduler.ContainerHandle) {
 	for _, h := range containers {
 		prefetch.Of(&d.containers[h])
 	}
-	scheduler.Fetch(d.Scheduler, containers)
+	d.Scheduler.Fetch(containers)
 }
 
 func (d *Driver) enter(h scheduler.ContainerHandle, c container) {

@@ -76,7 +76,7 @@ func (d *Driver) grow() {
 			delete(g.at, w.id)
 			return true
 		}
-		if !d.ResizeContainer(h, w.to) {
+		if !d.Of(h).ResizeContainer(h, w.to) {
 			return false
 		}
 		delete(g.at, w.id)

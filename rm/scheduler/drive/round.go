@@ -83,7 +83,7 @@ func idle(d *Driver) bool {
 // rounds of a busy cluster take none.
 func (x *suspender) snapshots() []*preempt.Snapshot {
 	if d := x.d; d.tree.Kind == queue.Capacity && len(d.killable) == 0 && !d.Suspends() {
-		return scheduler.SnapshotsOfQueues(d.Scheduler, names{d})
+		return d.SnapshotsOfQueues(names{d})
 	}
 	all := x.d.Snapshots(names{x.d})
 	for i := range all {
@@ -111,13 +111,13 @@ func carry(d *Driver, r *preempt.Round, lazy bool) {
 func (d *Driver) reserve(undo []preempt.Victim, move []preempt.Move) {
 	for i := range undo {
 		v := &undo[i]
-		if h := scheduler.ContainerHandle(v.Handle); d.Unreserve(h) {
+		if h := scheduler.ContainerHandle(v.Handle); d.Of(h).Unreserve(h) {
 			d.notes = append(d.notes, note{kind: scheduler.Unreserve, container: h, reason: v.Reason})
 		}
 	}
 	for i := range move {
 		m := &move[i]
-		if to := scheduler.NodeHandle(m.To); d.MoveReservation(scheduler.ContainerHandle(m.Handle), to) {
+		if to := scheduler.NodeHandle(m.To); d.Of(scheduler.ContainerHandle(m.Handle)).MoveReservation(scheduler.ContainerHandle(m.Handle), to) {
 			d.notes = append(d.notes, note{kind: scheduler.Reserve, node: to, reason: m.Reason})
 		}
 	}

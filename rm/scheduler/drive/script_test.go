@@ -212,7 +212,7 @@ func (p *script) command(w []string) []string {
 		p.abilities[w[1]] = p.ability(w)
 		p.d.SetAbility(p.nodes[w[1]], p.abilities[w[1]])
 	case "resize":
-		p.d.SetCapability(p.nodes[w[1]], gb(p.number(w[2])))
+		p.d.At(p.nodes[w[1]]).SetCapability(p.nodes[w[1]], gb(p.number(w[2])))
 		for i := range p.hosts {
 			if p.hosts[i].Host == w[1] {
 				p.hosts[i].Capability = gb(p.number(w[2]))
@@ -263,7 +263,7 @@ func (p *script) command(w []string) []string {
 	case "held":
 		return p.heldBy(p.apps[w[1]])
 	case "close":
-		p.d.SetOpen(p.nodes[w[1]], scheduler.NoWork)
+		p.d.At(p.nodes[w[1]]).SetOpen(p.nodes[w[1]], scheduler.NoWork)
 	case "app":
 		n := int64(len(p.specs) + 1) // handles, and so names, are used again
 		p.specs = append(p.specs, drive.AppSpec{

@@ -14,7 +14,7 @@ import (
 
 // returns reports whether room waits for a container, and it resumes in a moment.
 func (x *suspender) returns(s *suspended) bool {
-	return s.aside && (s.exceeds || x.d.CanHold(s.container, x.d.Claim(s.container)))
+	return s.aside && (s.exceeds || x.d.Of(s.container).CanHold(s.container, x.d.Claim(s.container)))
 }
 
 // setAsideStuck has those containers return that would be suspended for ever, the longest suspended first. One at a time on each node, and in each
@@ -63,5 +63,5 @@ func (x *suspender) standing(overdue bool) scheduler.Standing {
 // regain gives a container its claim, if there is room, or no other will make any.
 func (x *suspender) regain(h scheduler.ContainerHandle) bool {
 	claim := x.d.Claim(h)
-	return x.d.SetHeld(h, claim) || x.d.Stuck(h, x.standing(false)) && x.d.NoteHeld(h, claim)
+	return x.d.Of(h).SetHeld(h, claim) || x.d.Stuck(h, x.standing(false)) && x.d.Of(h).NoteHeld(h, claim)
 }

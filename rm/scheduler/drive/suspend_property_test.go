@@ -109,7 +109,7 @@ func (l *leading) takeOver() {
 		k := l.d.Restore(l.apps[c.app], l.nodes[c.node], c.claim, drive.Container{Attempt: 1, ID: c.number, Since: l.now})
 		if l.by[c.number] {
 			l.d.SetPast(k, 1, l.now)
-			if !l.d.NoteHeld(k, held[h]) {
+			if !l.d.Of(k).NoteHeld(k, held[h]) {
 				l.fault("%v can't hold %v of %v", l.d.ContainerID(k), held[h], c.claim)
 			}
 		} else if held[h] != c.claim && !l.d.WasSuspended(k, held[h], l.now, "root.b") {
@@ -169,7 +169,7 @@ func (l *leading) step(t *rapid.T) {
 	case event == 26 || event == 27:
 		n := rapid.SampledFrom(sorted(l.nodes)).Draw(t, "node")
 		l.sizes[n] = gb(int64(draw("new size", 10)))
-		l.d.SetCapability(l.nodes[n], l.sizes[n])
+		l.d.At(l.nodes[n]).SetCapability(l.nodes[n], l.sizes[n])
 		l.over[n] = true
 	case event == 28:
 		l.tree = suspendingTree(t)
@@ -189,7 +189,7 @@ func (l *leading) step(t *rapid.T) {
 		if _, _, chosen := l.d.Suspended(h); !chosen && l.d.Held(h) == c.claim {
 			to := c.claim
 			to[records.VCores], to[records.Memory] = 0, int64(draw("kept", int(c.claim[records.Memory])))
-			l.by[c.number] = l.d.SetHeld(h, to)
+			l.by[c.number] = l.d.Of(h).SetHeld(h, to)
 		}
 	case event == 20:
 		if _, _, chosen := l.d.Suspended(h); !chosen {
@@ -213,7 +213,7 @@ func (l *leading) step(t *rapid.T) {
 	case event == 15:
 		l.d.Grow(h, c.claim.Add(gb(1)))
 	case event == 16 && c.claim[records.VCores] > 1:
-		if to := c.claim.Sub(gb(1)).Max(records.Resource{}); l.d.ResizeContainer(h, to) {
+		if to := c.claim.Sub(gb(1)).Max(records.Resource{}); l.d.Of(h).ResizeContainer(h, to) {
 			c.claim = to
 			l.live[h] = c
 		}
@@ -364,7 +364,7 @@ func (l *leading) rest() {
 	l.pass(2 * (len(l.live) + 1) * tries)
 	for _, h := range sorted(l.live) {
 		_, _, suspended := l.d.Suspended(h)
-		if c := l.live[h]; suspended && l.d.CanHold(h, c.claim) {
+		if c := l.live[h]; suspended && l.d.Of(h).CanHold(h, c.claim) {
 			l.fault("%v has room for its claim, and holds %v of %v", l.d.ContainerID(h), l.d.Held(h), c.claim)
 		}
 	}

@@ -119,7 +119,7 @@ func (d *Driver) RemoveNode(n scheduler.NodeHandle) {
 	delete(d.sus.nodes, n)
 	delete(d.sus.slow, n)
 	delete(d.sus.vain, n)
-	d.Scheduler.RemoveNode(n)
+	d.At(n).RemoveNode(n)
 }
 
 // SetMemory says how many bytes a container uses. Of one of which nothing is said, it is what it holds.
@@ -163,7 +163,7 @@ func (d *Driver) Suspends() bool {
 // as one that was suspended by this Driver does. This suspension is counted here: the container's past (SetPast), given before, is without
 // it.
 func (d *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64, queue string) bool {
-	if !d.containers[h].known || d.sus.index(h) >= 0 || held == d.Claim(h) || !d.NoteHeld(h, held) {
+	if !d.containers[h].known || d.sus.index(h) >= 0 || held == d.Claim(h) || !d.Of(h).NoteHeld(h, held) {
 		return false
 	}
 	d.sus.enterSuspended(h, since, beneficiary{queue: queue})
@@ -203,7 +203,7 @@ func (d *Driver) Suspended(h scheduler.ContainerHandle) (since int64, by string,
 // Return gives a suspended container its claim again, as its ApplicationMaster or people want that. It is refused where its node or
 // a queue hasn't room for it, and others may make some; forced, it isn't, as the container runs already.
 func (d *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
-	if forced && !d.NoteHeld(h, d.Claim(h)) || !forced && !d.sus.regain(h) {
+	if forced && !d.Of(h).NoteHeld(h, d.Claim(h)) || !forced && !d.sus.regain(h) {
 		return false
 	}
 	d.sus.leaveSuspended(h)
@@ -315,10 +315,10 @@ func (x *suspender) resumeFirst() {
 			if x.giveDue(s) {
 				i--
 			}
-		case s.back && x.d.SetHeld(h, x.d.Claim(h)):
+		case s.back && x.d.Of(h).SetHeld(h, x.d.Claim(h)):
 			x.resumed(*s, "its application wants it to resume")
 			i--
-		case atOnce && x.d.SetHeld(h, x.d.Claim(h)):
+		case atOnce && x.d.Of(h).SetHeld(h, x.d.Claim(h)):
 			x.resumed(*s, "its node has room for it")
 			i--
 		}
@@ -332,9 +332,9 @@ func (x *suspender) giveDue(s *suspended) (resumes bool) {
 	h, by := s.container, s.by
 	held := x.d.Held(h)
 	if x.awaited(s) {
-		resumes = x.d.SetHeld(h, x.d.Claim(h))
+		resumes = x.d.Of(h).SetHeld(h, x.d.Claim(h))
 	} else {
-		resumes = x.d.Regain(h)
+		resumes = x.d.Of(h).Regain(h)
 	}
 	if resumes {
 		x.resumed(*s, "it was suspended for as long as may be")
@@ -363,7 +363,7 @@ func (x *suspender) setAside() {
 	}
 	for i := range x.of {
 		s := &x.of[i]
-		if !s.aside && x.d.CanHold(s.container, x.d.Claim(s.container)) {
+		if !s.aside && x.d.Of(s.container).CanHold(s.container, x.d.Claim(s.container)) {
 			x.wait(s, "there is room for its return")
 		}
 	}
@@ -374,7 +374,7 @@ func (x *suspender) setAside() {
 // wait keeps room for the return of a container.
 func (x *suspender) wait(s *suspended, why string) {
 	held, charged := x.d.Held(s.container), waiting(x.d.Claim(s.container))
-	x.d.NoteHeld(s.container, charged)
+	x.d.Of(s.container).NoteHeld(s.container, charged)
 	if s.aside, s.tries, s.footprint = true, 0, held; charged != held {
 		x.change(Charge, s.container, charged, why, s.by)
 	}
@@ -405,7 +405,7 @@ func (x *suspender) try() {
 			s.tries = 0
 			continue
 		}
-		if s.tries++; s.tries >= x.d.tree.Settings.Suspension.Tries && x.d.NoteHeld(h, x.d.Claim(h)) {
+		if s.tries++; s.tries >= x.d.tree.Settings.Suspension.Tries && x.d.Of(h).NoteHeld(h, x.d.Claim(h)) {
 			x.resumed(*s, s.why())
 			i--
 		}
@@ -461,7 +461,7 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 	done := len(made.Undo) > 0
 	for _, c := range made.Cuts {
 		h := scheduler.ContainerHandle(c.Handle)
-		if !x.d.SetHeld(h, c.To) {
+		if !x.d.Of(h).SetHeld(h, c.To) {
 			continue
 		}
 		done = true

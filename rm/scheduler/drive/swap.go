@@ -106,7 +106,7 @@ func (w *swaps) carryOut() {
 		h := s.container
 		by := x.itself(h)
 		to := x.footprint(h)
-		if x.stopped[h] || s.request == AnyRequest && !x.d.SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
+		if x.stopped[h] || s.request == AnyRequest && !x.d.Of(h).SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
 			continue
 		}
 		x.enterSuspended(h, x.d.now, by)

@@ -44,9 +44,9 @@ func applyToNodes(d *drive.Driver, e *Event) {
 	case SetLabel:
 		d.SetLabel(e.Node, e.Label)
 	case SetCapability:
-		d.SetCapability(e.Node, records.Resource(e.Resource))
+		d.At(e.Node).SetCapability(e.Node, records.Resource(e.Resource))
 	case SetOpen:
-		d.SetOpen(e.Node, e.Works())
+		d.At(e.Node).SetOpen(e.Node, e.Works())
 	case SetAbility:
 		d.SetAbility(e.Node, *e.Ability)
 	case SetExclusive:
@@ -97,13 +97,13 @@ func try(d *drive.Driver, e *Event) bool {
 	to := records.Resource(e.Resource)
 	switch e.Op {
 	case Resize:
-		return d.ResizeContainer(e.Container, to)
+		return d.Of(e.Container).ResizeContainer(e.Container, to)
 	case Grow:
 		return d.Grow(e.Container, to)
 	case SetHeld:
-		return d.SetHeld(e.Container, to)
+		return d.Of(e.Container).SetHeld(e.Container, to)
 	case NoteHeld:
-		return d.NoteHeld(e.Container, to)
+		return d.Of(e.Container).NoteHeld(e.Container, to)
 	case WasSuspended:
 		return d.WasSuspended(e.Container, to, e.Since, e.Queue)
 	case Return:

@@ -305,7 +305,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 				if p.Sessions != 2 || p.Torn() {
 					t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
 				}
-				if diff := stateDiff(last.View.(*drive.Driver), p.Driver); diff != "" {
+				if diff := stateDiff(last.Facts.(*drive.Driver), p.Driver); diff != "" {
 					t.Fatalf("the replay leads to another state: %s\n%s", diff, log.Bytes())
 				}
 			})

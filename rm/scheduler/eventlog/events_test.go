@@ -155,7 +155,7 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", step.want, err)
 		}
-		if diff := stateDiff(s.View.(*drive.Driver), p.Driver); diff != "" {
+		if diff := stateDiff(s.Facts.(*drive.Driver), p.Driver); diff != "" {
 			t.Fatalf("%s leads to another state when it is replayed: %s", step.want, diff)
 		}
 		if p.Events != len(want) || p.Line != len(want)+1 {

@@ -6,9 +6,10 @@ import (
 )
 
 // Driver is a drive.Driver whose events are written to a log. Without a writer nothing is written. Apply and Step are the only ways to change it, so that
-// nothing happens beside the record; it answers questions as drive.View.
+// nothing happens beside the record; it answers the scheduler's questions and those of the drive.Driver.
 type Driver struct {
-	drive.View
+	scheduler.View
+	drive.Facts
 	driver  *drive.Driver
 	log     *Writer
 	now     *state // nil: the log continues in no other file
@@ -21,7 +22,7 @@ const flushEvery = 1000
 // Unrecorded makes a Driver without a log.
 func Unrecorded(cfg scheduler.Config) *Driver {
 	d := drive.New(cfg)
-	return &Driver{View: d, driver: d}
+	return &Driver{View: d.View, Facts: d, driver: d}
 }
 
 // New makes a Driver, and begins a session in the log if there is one. queues holds what cfg.Tree is made from.
@@ -83,8 +84,8 @@ func (s *Driver) Step(now int64) []drive.Decision {
 	return decisions
 }
 
-// Fetch is drive.Fetch: it has memory come of containers that will be freed soon. It changes nothing.
-func Fetch(s *Driver, containers []scheduler.ContainerHandle) { drive.Fetch(s.driver, containers) }
+// Fetch has memory come of containers that will be freed soon. It changes nothing.
+func (s *Driver) Fetch(containers []scheduler.ContainerHandle) { s.driver.Fetch(containers) }
 
 // Close flushes and closes the log, if there is one.
 func (s *Driver) Close() error {

@@ -279,11 +279,11 @@ func (p *Replay) first(e *Event) error {
 	s := p.Driver.Scheduler
 	switch e.Op {
 	case Unreserve:
-		if ok := s.Unreserve(e.Container); ok != e.Open {
+		if ok := s.Of(e.Container).Unreserve(e.Container); ok != e.Open {
 			return &Difference{What: fmt.Sprintf("container %d was reserved: %v; now: %v", e.Container, e.Open, ok)}
 		}
 	case MoveReservation:
-		if ok := s.MoveReservation(e.Container, e.Node); ok != e.Open {
+		if ok := s.Of(e.Container).MoveReservation(e.Container, e.Node); ok != e.Open {
 			return &Difference{What: fmt.Sprintf("reservation %d could be moved to node %d: %v; now: %v", e.Container, e.Node, e.Open, ok)}
 		}
 	case MakeKillable:

@@ -263,7 +263,7 @@ func TestSessionsHaveTheirSizesAndHeartbeats(t *testing.T) {
 	if err != nil || p.Time != 77 || p.Header.Format != eventlog.Version {
 		t.Fatalf("%+v, %v", p.Header, err)
 	}
-	if diff := stateDiff(s.View.(*drive.Driver), p.Driver); diff != "" {
+	if diff := stateDiff(s.Facts.(*drive.Driver), p.Driver); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -294,7 +294,7 @@ func TestWithoutALog(t *testing.T) {
 	plain.Step(1000)
 	plain.Identify(1, 1, true, 0, 1)
 	plain.Fail(0)
-	if diff := stateDiff(s.View.(*drive.Driver), plain); diff != "" {
+	if diff := stateDiff(s.Facts.(*drive.Driver), plain); diff != "" {
 		t.Error(diff)
 	}
 	if err := s.Close(); err != nil {

@@ -27,8 +27,8 @@ func TestRequestsOnNodes(t *testing.T) {
 	}{
 		"closed to the work, and to all": {
 			before: func(s *scheduler.Scheduler, _ scheduler.AppHandle) {
-				s.SetOpen(0, scheduler.WorkOf(1))
-				s.SetOpen(1, scheduler.NoWork)
+				s.At(0).SetOpen(0, scheduler.WorkOf(1))
+				s.At(1).SetOpen(1, scheduler.NoWork)
 			},
 			rows: []scheduler.Ask{row(1, 3)},
 			want: [2]string{
@@ -71,7 +71,7 @@ func TestRequestsOnNodes(t *testing.T) {
 		},
 		"too many vcores, where all resources count": {
 			settings: map[string]string{"resource-calculator": dominant},
-			before:   func(s *scheduler.Scheduler, _ scheduler.AppHandle) { s.SetOpen(1, scheduler.WorkOf(1)) },
+			before:   func(s *scheduler.Scheduler, _ scheduler.AppHandle) { s.At(1).SetOpen(1, scheduler.WorkOf(1)) },
 			rows:     []scheduler.Ask{wide},
 			want: [2]string{
 				"Node does not have sufficient resource for request, insufficient resources=[vcores]\nrequired=<memory:1024, vCores:9>, available=<memory:2048, vCores:8>",

@@ -124,7 +124,7 @@ func TestReasons(t *testing.T) {
 			}),
 		},
 		"no node that is large enough": {
-			before: func(s *scheduler.Scheduler) { s.SetCapability(1, gb(12)) },
+			before: func(s *scheduler.Scheduler) { s.At(1).SetCapability(1, gb(12)) },
 			rows:   []scheduler.Ask{row(1, 13)},
 			want: with(func(r *explain.Reason) {
 				r.Limit, r.Node, r.Host, r.Short = explain.TooLarge, 1, "n1", records.NewResource(1024, 0)
@@ -142,8 +142,8 @@ func TestReasons(t *testing.T) {
 		},
 		"nodes that are closed to the work": {
 			before: func(s *scheduler.Scheduler) {
-				s.SetOpen(0, scheduler.WorkOf(1))
-				s.SetOpen(1, scheduler.WorkOf(1))
+				s.At(0).SetOpen(0, scheduler.WorkOf(1))
+				s.At(1).SetOpen(1, scheduler.WorkOf(1))
 			},
 			want: with(func(r *explain.Reason) {
 				r.Limit, r.Short = explain.WrongPlace, records.NewResource(1024, 0)
@@ -161,7 +161,7 @@ func TestReasons(t *testing.T) {
 			}),
 		},
 		"a closed node, and another one that isn't asked for": {
-			before: func(s *scheduler.Scheduler) { s.SetOpen(0, scheduler.WorkOf(1)) },
+			before: func(s *scheduler.Scheduler) { s.At(0).SetOpen(0, scheduler.WorkOf(1)) },
 			rows:   []scheduler.Ask{only(row(1, 1)), at(row(1, 1), "/r0")},
 			want: with(func(r *explain.Reason) {
 				r.Limit, r.Short = explain.WrongPlace, records.NewResource(1024, 0)
@@ -171,8 +171,8 @@ func TestReasons(t *testing.T) {
 		},
 		"nodes that take nothing": {
 			before: func(s *scheduler.Scheduler) {
-				s.SetOpen(0, scheduler.NoWork)
-				s.SetOpen(1, scheduler.NoWork)
+				s.At(0).SetOpen(0, scheduler.NoWork)
+				s.At(1).SetOpen(1, scheduler.NoWork)
 			},
 			want: with(func(r *explain.Reason) {
 				r.Limit, r.Short, r.Open = explain.NoNodes, gb(1), 0
@@ -181,7 +181,7 @@ func TestReasons(t *testing.T) {
 			}),
 		},
 		"one node that is closed to the work, one that is too small": {
-			before: func(s *scheduler.Scheduler) { s.SetOpen(0, scheduler.WorkOf(1)); s.SetCapability(1, gb(4)) },
+			before: func(s *scheduler.Scheduler) { s.At(0).SetOpen(0, scheduler.WorkOf(1)); s.At(1).SetCapability(1, gb(4)) },
 			rows:   []scheduler.Ask{row(1, 5)},
 			want: with(func(r *explain.Reason) {
 				r.Limit, r.Node, r.Host, r.Short = explain.TooLarge, 1, "n1", records.NewResource(1024, 0)
@@ -190,7 +190,7 @@ func TestReasons(t *testing.T) {
 			}),
 		},
 		"one node that takes nothing, one that is too small": {
-			before: func(s *scheduler.Scheduler) { s.SetOpen(0, scheduler.NoWork); s.SetCapability(1, gb(4)) },
+			before: func(s *scheduler.Scheduler) { s.At(0).SetOpen(0, scheduler.NoWork); s.At(1).SetCapability(1, gb(4)) },
 			rows:   []scheduler.Ask{row(1, 5)},
 			want: with(func(r *explain.Reason) {
 				r.Limit, r.Node, r.Host, r.Short, r.Open = explain.TooLarge, 1, "n1", records.NewResource(1024, 0), 1

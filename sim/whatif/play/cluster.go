@@ -75,9 +75,9 @@ func (p *player) changeNode(e *load.Event, number int, suffix string) {
 		relabel(p, n, e.Label)
 	case eventlog.SetCapability:
 		p.resize(n, e.Spec.Capability)
-		p.driver.SetCapability(n.handle, n.capability)
+		p.driver.At(n.handle).SetCapability(n.handle, n.capability)
 	case eventlog.SetOpen:
-		p.driver.SetOpen(n.handle, e.Open)
+		p.driver.At(n.handle).SetOpen(n.handle, e.Open)
 	case eventlog.SetAbility:
 		p.driver.SetAbility(n.handle, e.Ability)
 		p.hasAble = p.hasAble || e.Ability != drive.Ability{}

@@ -90,7 +90,7 @@ func TestWhatAPolicyIsToldOfContainers(t *testing.T) {
 		t.Errorf("(- wanted, + told)\n%s", diff)
 	}
 	watching.granted = nil
-	restored := d.Scheduler.RestoreGrant(h, 0, gb(3), 4, 1234)
+	restored := d.Scheduler.Restore(h, 0, gb(3), 4, 1234)
 	a := has(3, 7, 0)
 	want = []leaf.Grant{{
 		Container: restored, Node: node, Resource: gb(3), Since: 1234, Restored: true, Ask: leaf.Ask{App: a, Priority: 4, Capability: gb(3)},
@@ -200,7 +200,7 @@ func TestTheBoundOfAnApplicationCountsFromItsLastContainer(t *testing.T) {
 			t.Fatalf("it is served at %d", now)
 		}
 	}
-	d.Scheduler.RestoreGrant(h, 0, gb(1), 3, 1)
+	d.Scheduler.Restore(h, 0, gb(1), 3, 1)
 	if at := served(t, step, restored+leaf.Interval); at < restored+leaf.Bound || at > restored+leaf.Bound+leaf.Interval {
 		t.Errorf("an application that got a container at %d is served at %d", restored, at)
 	}
