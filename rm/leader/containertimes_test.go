@@ -49,11 +49,11 @@ func TestTimesOfContainers(t *testing.T) {
 		w.depose()
 		w.lead()
 		past := w.app(app).Past
-		if len(past) != first {
-			t.Fatalf("%d containers are remembered, not %d", len(past), first)
+		if past.Len() != first {
+			t.Fatalf("%d containers are remembered, not %d", past.Len(), first)
 		}
 		now := began + 2000
-		for _, c := range past {
+		for c := range past.All() {
 			if want := (ledger.Times{Accepted: now - 1500, Localized: now - 1000, Launched: now - 900, Ended: now - 10}); c.Times != want || c.Asked != began {
 				t.Errorf("%+v", c)
 			}
@@ -61,8 +61,8 @@ func TestTimesOfContainers(t *testing.T) {
 		if err := w.Kill(app, "enough"); err != nil {
 			t.Fatal(err)
 		}
-		if a := w.app(app); a.State != ledger.AppKilled || len(a.Past) != first+len(r.Grants)+1 {
-			t.Errorf("%v, %d containers are remembered", a.State, len(a.Past))
+		if a := w.app(app); a.State != ledger.AppKilled || a.Past.Len() != first+len(r.Grants)+1 {
+			t.Errorf("%v, %d containers are remembered", a.State, a.Past.Len())
 		}
 		w.same()
 	})

@@ -95,7 +95,7 @@ func (c *check) application(s *State, id records.ApplicationID, app *Application
 	if n := app.Containers.Len(); app.State.Ended() && n > 0 {
 		c.bad("%v is %v and has %d containers", id, app.State, n)
 	}
-	for _, past := range app.Past {
+	for past := range app.Past.All() {
 		if past.Live() {
 			c.bad("%v lives, and is with those that have ended", past.ID)
 		}

@@ -175,7 +175,7 @@ func TestEndOfAContainer(t *testing.T) {
 		a, c := want.Apps[app(1)], want.Container(task)
 		a.Containers.remove(c.ID)
 		c.Diagnostic = ""
-		a.Past = append(a.Past, c)
+		a.Past.add(c)
 	})
 }
 
@@ -190,11 +190,11 @@ func TestEndThatNobodyAsksFor(t *testing.T) {
 	if err := s.Apply(b); !errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
 	}
-	past := s.Apps[app(1)].Past
-	if past[len(past)-1] == before {
+	past := last(s.Apps[app(1)].Past)
+	if past == before {
 		t.Error("it keeps the page in memory in which it lived")
 	}
-	if c := past[len(past)-1]; s.Container(task) != nil || c.ID != task || c.ExitStatus != 7 || c.Diagnostic != "" || c.Finished != created+1030 {
+	if c := past; s.Container(task) != nil || c.ID != task || c.ExitStatus != 7 || c.Diagnostic != "" || c.Finished != created+1030 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -109,8 +109,8 @@ func TestEndOfAnApplication(t *testing.T) {
 			a.State, a.FinalStatus, a.Diagnostics, a.FinishTime = state, pb.FinalApplicationStatus_APP_FAILED, "over", created+1030
 			want.Ended[state] = 1
 		})
-		if past := s.Apps[app(1)].Past; past[len(past)-1].ExitStatus != records.ExitKilledAfterAppCompletion || past[len(past)-1].Finished != created+1030 {
-			t.Errorf("its task ended as %+v", past[len(past)-1])
+		if past := last(s.Apps[app(1)].Past); past.ExitStatus != records.ExitKilledAfterAppCompletion || past.Finished != created+1030 {
+			t.Errorf("its task ended as %+v", past)
 		}
 		// No queue ever took the other one, so it doesn't count among those that ended.
 		expect(t, s, 1040, endApp(2, public), func(want *State) {
@@ -236,7 +236,7 @@ func TestEndOfAnAttempt(t *testing.T) {
 				drop(s, created+40, a, a.Containers.Get(container(1, 2, n)), records.ExitKilledByResourceManager)
 			}
 		})
-		for _, c := range s.Apps[app(1)].Past {
+		for c := range s.Apps[app(1)].Past.All() {
 			if c.ExitStatus != records.ExitKilledByResourceManager {
 				t.Errorf("%v: %v ended with %d", state, c.ID, c.ExitStatus)
 			}
@@ -401,7 +401,7 @@ func TestEndsThatNobodyAskedForGoWithTheAttempt(t *testing.T) {
 	run(t, s, 40, complete(container(1, 2, 2), 3))
 	run(t, s, 50, endAttempt(attempt(1, 2), pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED, false))
 	a := s.Apps[app(1)]
-	if c := a.Past[len(a.Past)-1]; a.Containers.Len() != 0 || c.ID != container(1, 2, 2) || c.ExitStatus != 3 || c.Finished != created+40 {
+	if c := last(a.Past); a.Containers.Len() != 0 || c.ID != container(1, 2, 2) || c.ExitStatus != 3 || c.Finished != created+40 {
 		t.Errorf("%d are left; %+v", a.Containers.Len(), c)
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -23,13 +24,14 @@ func TestPastContainers(t *testing.T) {
 		mustApply(t, s, commands{complete(id, int32(i)), {ContainersReported: &ledgerpb.ContainersReported{Containers: ContainerRefs(id)}}}.at(4000))
 	}
 	a := s.Apps[app(1)]
-	if len(a.Past) != maxPast || a.PastMore != 10 || a.Containers.Len() != 0 {
-		t.Fatalf("%d kept, %d not, %d are there", len(a.Past), a.PastMore, a.Containers.Len())
+	kept := slices.Collect(a.Past.All())
+	if len(kept) != maxPast || a.Past.Len() != maxPast || a.PastMore != 10 || a.Containers.Len() != 0 {
+		t.Fatalf("%d kept, %d not, %d are there", len(kept), a.PastMore, a.Containers.Len())
 	}
-	if first, last, gap := a.Past[0].ID.ID, a.Past[maxPast-1].ID.ID, a.Past[maxPast/2].ID.ID; first != 1 || last != maxPast+10 || gap != maxPast/2+11 {
+	if first, last, gap := kept[0].ID.ID, kept[maxPast-1].ID.ID, kept[maxPast/2].ID.ID; first != 1 || last != maxPast+10 || gap != maxPast/2+11 {
 		t.Errorf("it keeps containers from %d to %d, and %d after the gap", first, last, gap)
 	}
-	c := a.Past[7]
+	c := kept[7]
 	if want := (Times{Accepted: created + 3100, Localized: created + 3200, Ended: created + 4000}); c.Times != want || c.Asked != created+1997 || c.Allocated != created+2000 || c.Finished != created+4000 || c.ExitStatus != 7 {
 		t.Errorf("%+v", c)
 	}
@@ -38,8 +40,14 @@ func TestPastContainers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := restored.Apps[app(1)]; len(b.Past) != maxPast || b.PastMore != 10 || b.Past[7].Times != c.Times || b.Past[7].Asked != c.Asked {
-		t.Errorf("after a snapshot: %+v", b.Past[7])
+	b := restored.Apps[app(1)]
+	again := slices.Collect(b.Past.All())
+	if len(again) != maxPast || b.PastMore != 10 || again[7].Times != c.Times || again[7].Asked != c.Asked {
+		t.Errorf("after a snapshot: %+v", again[7])
+	}
+	newest := slices.Collect(b.Past.Newest())
+	if slices.Reverse(newest); !slices.Equal(newest, again) {
+		t.Error("the newest aren't all in the order of their ends")
 	}
 }
 
@@ -70,7 +78,7 @@ func TestContainersThatHadNoProcessor(t *testing.T) {
 	}
 	for _, s := range []*State{s, restored} {
 		for i, want := range []int32{2500, 0, math.MaxInt32} {
-			if c := s.Apps[app(1)].Past[i]; c.NoProcessor != want || c.GivenBack != (i == 1) {
+			if c := slices.Collect(s.Apps[app(1)].Past.All())[i]; c.NoProcessor != want || c.GivenBack != (i == 1) {
 				t.Errorf("container %d had no processor for %d ms, want %d; given back: %v", i+1, c.NoProcessor, want, c.GivenBack)
 			}
 		}
@@ -81,6 +89,45 @@ func TestContainersThatHadNoProcessor(t *testing.T) {
 	} {
 		if got := all.For(version); !proto.Equal(got, want) {
 			t.Errorf("version %d gets %v, want %v", version, got, want)
+		}
+	}
+}
+
+// last is the container that ended last.
+func last(p Past) *Container {
+	for c := range p.Newest() {
+		return c
+	}
+	return nil
+}
+
+// The past is kept without a copy of it for each container that ends.
+func TestThePastIsNotCopied(t *testing.T) {
+	var p Past
+	c := &Container{}
+	for range maxPast {
+		p.add(c)
+	}
+	if n := testing.AllocsPerRun(10*maxPast, func() { p.add(c) }); n > 0.1 {
+		t.Errorf("%v allocations for each container", n)
+	}
+}
+
+// Who has a copy of the past sees nothing of what is added later, also where room is left behind it.
+func TestOwnersOfThePast(t *testing.T) {
+	var p Past
+	for i := range int64(3 * maxPast) {
+		p.add(&Container{ID: container(1, 1, i+1)})
+		seen := p.shared()
+		before := slices.Collect(seen.All())
+		other := seen
+		p.add(&Container{ID: container(1, 1, 1_000_000+i)})
+		other.add(&Container{ID: container(1, 1, 2_000_000+i)})
+		if !slices.Equal(before, slices.Collect(seen.All())) {
+			t.Fatalf("after %d containers a copy changed", i)
+		}
+		if a, b := last(p).ID.ID, last(other).ID.ID; a != 1_000_000+i || b != 2_000_000+i {
+			t.Fatalf("the owners' last containers are %d and %d", a, b)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (s *State) Freeze() *Frozen {
 		f.apps = append(f.apps, *a)
 		c := &f.apps[len(f.apps)-1]
 		c.copyAttempts()
-		c.Past = slices.Clip(a.Past)
+		c.Past = a.Past.shared()
 		c.Containers = a.Containers.freeze()
 	}
 	return f
@@ -277,7 +277,7 @@ func (a *Application) record() *ledgerpb.Application {
 	for c := range a.Containers.All() {
 		r.Containers = append(r.Containers, c.record())
 	}
-	for _, c := range a.Past {
+	for c := range a.Past.All() {
 		r.Past = append(r.Past, c.record())
 	}
 	r.PastMore, r.Course = a.PastMore, a.Course.Record()
@@ -351,7 +351,7 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 		if err != nil {
 			return err
 		}
-		a.Past = append(a.Past, past)
+		a.Past.add(past)
 	}
 	a.PastMore, a.Course = r.GetPastMore(), course.Read(r.GetCourse())
 	for _, c := range r.GetContainers() {

@@ -180,9 +180,8 @@ type Application struct {
 	Attempts []*Attempt
 	// Containers holds the live containers, and the ended ones whose end the ApplicationMaster hasn't acknowledged.
 	Containers Containers
-	// Past holds the first and the newest containers that have ended and were acknowledged, maxPast in all, in the order of their ends; they never change.
-	// PastMore is the number of further ones.
-	Past     []*Container
+	// Past are containers that have ended and were acknowledged, PastMore is the number of further ones.
+	Past     Past
 	PastMore int64
 	// Used is the sum of what its live containers claim, Live their number.
 	Used records.Resource
@@ -419,7 +418,7 @@ func (a *Application) copyAttempts() {
 func (a *Application) clone(twins map[*Node]*Node) *Application {
 	c := *a
 	c.copyAttempts()
-	c.Past = slices.Clip(a.Past) // shared; each appends to its own copy
+	c.Past = a.Past.shared()
 	c.Containers = a.Containers.clone(func(d *Container) {
 		if d.Live() {
 			d.node = twins[d.node]

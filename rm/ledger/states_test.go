@@ -268,11 +268,10 @@ func full(t testing.TB) *State {
 		a.AMContainer.Attempt = a.ID
 		a.LastSequence = 1 << 20
 	}
-	live, reported := &Container{}, &Container{}
-	for _, c := range append([]*Container{live, reported}, app.Past...) {
-		if c == live || c == reported {
-			f.fill(reflect.ValueOf(c).Elem())
-		}
+	live, reported, ended := &Container{}, &Container{}, &Container{}
+	app.Past = PastOf(slices.Repeat([]*Container{ended}, maxPast/2+1)...)
+	for _, c := range []*Container{live, reported, ended} {
+		f.fill(reflect.ValueOf(c).Elem())
 		c.ID.Attempt, c.Node, c.State = app.Current().ID, node.ID, ContainerCompleted
 	}
 	live.State, live.Level = ContainerRunning, ledgerpb.Level_FROZEN

@@ -196,7 +196,7 @@ func TestClonesAreIndependent(t *testing.T) {
 		})
 	}
 	a := s.Apps[app(1)]
-	a.Past = append(make([]*Container, 0, 10), a.Past...)
+	a.Past.first = append(make([]*Container, 0, 10), a.Past.first...)
 	clone := s.Clone()
 	end := func(s *State, id records.ContainerID) {
 		done := &ledgerpb.Completion{Container: ContainerRef(id), Unreported: true}
@@ -204,11 +204,11 @@ func TestClonesAreIndependent(t *testing.T) {
 	}
 	end(s, container(1, 2, 1))
 	end(clone, container(1, 2, 2))
-	if past := a.Past; past[len(past)-1].ID != container(1, 2, 1) {
-		t.Errorf("the last that ended is %v", past[len(past)-1].ID)
+	if past := last(a.Past); past.ID != container(1, 2, 1) {
+		t.Errorf("the last that ended is %v", past.ID)
 	}
-	if past := clone.Apps[app(1)].Past; past[len(past)-1].ID != container(1, 2, 2) {
-		t.Errorf("in the clone it is %v", past[len(past)-1].ID)
+	if past := last(clone.Apps[app(1)].Past); past.ID != container(1, 2, 2) {
+		t.Errorf("in the clone it is %v", past.ID)
 	}
 	run(t, clone, 60, endAttempt(attempt(1, 2), pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED, false), endApp(1, pb.YarnApplicationState_FAILED))
 	if s.Ended[AppFailed] != 0 || clone.Ended[AppFailed] != 1 || a.Attempts[1].State.Ended() {

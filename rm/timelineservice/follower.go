@@ -138,7 +138,7 @@ func (f *Follower) again(now int64, s *ledger.State) (out []entity) {
 // whole returns all that is known of an application.
 func (f *Follower) whole(a *ledger.Application) (out []entity) {
 	out = f.course(a)
-	for _, x := range a.Past {
+	for x := range a.Past.All() {
 		out = append(out, f.life(x)...)
 	}
 	for x := range a.Containers.All() {

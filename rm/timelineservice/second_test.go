@@ -136,11 +136,12 @@ func TestKnown(t *testing.T) {
 	s := ledger.New()
 	a := &ledger.Application{ID: id, User: "alice", Context: &pb.ApplicationSubmissionContext{}, State: ledger.AppFinished, SubmitTime: 2, FinishTime: 9}
 	a.Attempts = []*ledger.Attempt{{ID: attempt, RegisterTime: 3, FinishTime: 8, Host: "w1", State: ledger.AttemptFinished}}
-	for n := range int64(2) {
-		a.Past = append(a.Past, &ledger.Container{
-			ID: records.ContainerID{Attempt: attempt, ID: n + 1}, State: ledger.ContainerCompleted, ExitStatus: records.ExitKilledByResourceManager, Allocated: 4, Finished: 6,
-		})
+	ended := func(n int64) *ledger.Container {
+		return &ledger.Container{
+			ID: records.ContainerID{Attempt: attempt, ID: n}, State: ledger.ContainerCompleted, ExitStatus: records.ExitKilledByResourceManager, Allocated: 4, Finished: 6,
+		}
 	}
+	a.Past = ledger.PastOf(ended(1), ended(2))
 	s.Apps[id] = a
 	v := &view.Viewer{Source: still{s}}
 	var list []flow.Entity

@@ -47,9 +47,13 @@ func grantedMaster(a *ledger.Application, t *ledger.Attempt) int64 {
 	if c := a.Containers.Get(t.AMContainer); c != nil {
 		return c.Allocated
 	}
-	for _, c := range a.Past[max(0, len(a.Past)-lastPast):] {
+	n := 0
+	for c := range a.Past.Newest() {
 		if c.ID == t.AMContainer {
 			return c.Allocated
+		}
+		if n++; n == lastPast {
+			break
 		}
 	}
 	return 0

@@ -55,7 +55,7 @@ func OnNode(v *Viewer, id records.NodeID, since int64, see func(*AppRow) bool) (
 // containersOf are the containers of an application that are known.
 func containersOf(a *ledger.Application) func(yield func(*ledger.Container) bool) {
 	return func(yield func(*ledger.Container) bool) {
-		for _, c := range a.Past {
+		for c := range a.Past.All() {
 			if !yield(c) {
 				return
 			}

@@ -65,7 +65,7 @@ func (v *Viewer) Timeline(id records.ApplicationID) (t Timeline, ok bool) {
 		for _, at := range a.Attempts {
 			t.Attempts = append(t.Attempts, AttemptTimes{at.ID, at.AMContainer, at.StartTime, at.LaunchTime, at.RegisterTime, at.FinishTime})
 		}
-		for _, c := range a.Past {
+		for c := range a.Past.All() {
 			t.Containers = append(t.Containers, by.times(c))
 		}
 		for c := range a.Containers.All() {

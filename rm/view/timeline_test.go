@@ -29,10 +29,10 @@ func TestTimeline(t *testing.T) {
 	s.Apps[id] = &ledger.Application{
 		ID: id, State: ledger.AppRunning, SubmitTime: 100, Context: &pb.ApplicationSubmissionContext{}, PastMore: 2,
 		Attempts: []*ledger.Attempt{{ID: attempt, State: ledger.AttemptRunning, StartTime: 101, LaunchTime: 110, RegisterTime: 200, AMContainer: container(1)}},
-		Past: []*ledger.Container{
-			{ID: container(3), Node: node, Asked: 200, Allocated: 201, Started: 210, Finished: 300, State: ledger.ContainerCompleted, ExitStatus: 1},
-			{ID: container(2), Node: node, Asked: 200, Allocated: 201, Started: 210, Finished: 290, State: ledger.ContainerCompleted, Times: ledger.Times{Accepted: 203, Localized: 204, Launched: 205, Ended: 289}},
-		},
+		Past: ledger.PastOf(
+			&ledger.Container{ID: container(3), Node: node, Asked: 200, Allocated: 201, Started: 210, Finished: 300, State: ledger.ContainerCompleted, ExitStatus: 1},
+			&ledger.Container{ID: container(2), Node: node, Asked: 200, Allocated: 201, Started: 210, Finished: 290, State: ledger.ContainerCompleted, Times: ledger.Times{Accepted: 203, Localized: 204, Launched: 205, Ended: 289}},
+		),
 	}
 	for _, c := range []*ledger.Container{
 		{ID: container(1), Node: node, AM: true, Asked: 101, Allocated: 102, Started: 111, State: ledger.ContainerRunning, ExitStatus: records.ExitInvalid},

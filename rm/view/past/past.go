@@ -64,7 +64,7 @@ func Known(a *ledger.Application) func(yield func(*ledger.Container) bool) {
 				return
 			}
 		}
-		for _, c := range a.Past {
+		for c := range a.Past.All() {
 			if !yield(c) {
 				return
 			}

@@ -24,11 +24,11 @@ func TestWhatHasEnded(t *testing.T) {
 	s.Apps[id] = &ledger.Application{
 		ID: id, User: "alice",
 		Attempts: []*ledger.Attempt{{ID: first, RegisterTime: 3, Host: "w1", RPCPort: 9, State: ledger.AttemptFailed}, {ID: second, Host: "w2"}},
-		Past: []*ledger.Container{
-			{ID: records.ContainerID{Attempt: first, ID: 2}, State: ledger.ContainerCompleted},
-			{ID: records.ContainerID{Attempt: first, ID: 1}, State: ledger.ContainerCompleted},
-			{ID: records.ContainerID{Attempt: second, ID: 3}, State: ledger.ContainerCompleted},
-		},
+		Past: ledger.PastOf(
+			&ledger.Container{ID: records.ContainerID{Attempt: first, ID: 2}, State: ledger.ContainerCompleted},
+			&ledger.Container{ID: records.ContainerID{Attempt: first, ID: 1}, State: ledger.ContainerCompleted},
+			&ledger.Container{ID: records.ContainerID{Attempt: second, ID: 3}, State: ledger.ContainerCompleted},
+		),
 	}
 	v := &view.Viewer{Source: still{s}, Web: "rm:8088"}
 	list, ok := Containers(v, first)
