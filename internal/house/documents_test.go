@@ -118,6 +118,76 @@ func TestDecisionsHaveTheirParts(t *testing.T) {
 	}
 }
 
+// Patterns of what a decision names as its tests: commands, the packages and patterns in these, and functions by their names.
+var (
+	testCommands = regexp.MustCompile("`([^`]*go test [^`]*)`")
+	testPackages = regexp.MustCompile(`\./[\w./]+`)
+	testPatterns = regexp.MustCompile(`-(?:run|bench) (?:'([^']*)'|(\S+))`)
+	testNames    = regexp.MustCompile("`((?:Test|Benchmark)[A-Z]\\w*)`")
+	testFuncs    = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w*)\(`)
+)
+
+// The tests that decisions name exist: each part of a pattern names one in the packages of its command.
+func TestDecisionsNameTestsThatExist(t *testing.T) {
+	pages, files := documents(t)
+	tests := map[string][]string{} // of packages, by their folders
+	var all []string
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			for _, m := range testFuncs.FindAllStringSubmatch(text(t, f[1:]), -1) {
+				dir := path.Dir(f[1:])
+				tests[dir] = append(tests[dir], m[1])
+				all = append(all, m[1])
+			}
+		}
+	}
+	named := 0
+	for _, page := range pages {
+		if path.Dir(page) != "docs/decisions" {
+			continue
+		}
+		body := text(t, page)
+		for _, m := range testNames.FindAllStringSubmatch(body, -1) {
+			if named++; !slices.Contains(all, m[1]) {
+				t.Errorf("%s names the test %s, which doesn't exist", page, m[1])
+			}
+		}
+		for _, command := range testCommands.FindAllStringSubmatch(body, -1) {
+			var here []string
+			for _, p := range testPackages.FindAllString(command[1], -1) {
+				found := testsOf(tests, strings.TrimPrefix(p, "./"))
+				if len(found) == 0 {
+					t.Errorf("%s names tests of %s, which has none", page, p)
+				}
+				here = append(here, found...)
+			}
+			for _, m := range testPatterns.FindAllStringSubmatch(command[1], -1) {
+				for part := range strings.SplitSeq(strings.ReplaceAll(m[1]+m[2], `\|`, "|"), "|") {
+					function, _, _ := strings.Cut(part, "/")
+					named++
+					if r := regexp.MustCompile(function); function != "^$" && !slices.ContainsFunc(here, r.MatchString) {
+						t.Errorf("%s names a test %s, which none is called in the packages of %s", page, function, command[1])
+					}
+				}
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("only %d names of tests were found", named)
+	}
+}
+
+// testsOf returns the tests of a package, or of all below a folder if the name ends in /...
+func testsOf(tests map[string][]string, name string) (found []string) {
+	folder, below := strings.CutSuffix(name, "/...")
+	for dir, names := range tests {
+		if dir == folder || below && strings.HasPrefix(dir, folder+"/") {
+			found = append(found, names...)
+		}
+	}
+	return found
+}
+
 // othersErrors are texts of errors, and parts of them, that Go's libraries and the kernel have.
 var othersErrors = []string{"tls: failed to verify", "certificate is valid", "Client sent an", "no such file"}
 
