@@ -37,7 +37,7 @@ func rmadminOptions() []option.Option {
 		{Name: "lose", Help: "With -forceLeader: what it names may be lost."},
 		{Name: "refreshQueues", Help: "Rereads the queues."},
 		{Name: "refreshNodes", Help: "Rereads the lists of included and excluded nodes. With -g excluded nodes may finish their work."},
-		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have; -1 or no value: no limit. -client or -server says who keeps the time."},
+		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have. -client or -server says who keeps the time. Without a number, or with -1, -client has no limit, and -server the configured one."},
 		{Name: "client", Help: "With -refreshNodes -g: this command waits, then decommissions whatever is left."},
 		{Name: "server", Help: "With -refreshNodes -g: the ResourceManager keeps the time."},
 		{Name: "refreshNodesResources", Help: "Rereads the resources of nodes."},
