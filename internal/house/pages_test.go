@@ -20,19 +20,19 @@ var ceilings = []struct {
 	{"docs/studies/README.md", 0},
 	{"docs/migration.md", 2450},     // commands with their outputs, which integration/migration executes
 	{"docs/compatibility.md", 1950}, // a row for each difference from YARN; integration/parity reads it
-	{"docs/architecture.md", 2100},
+	{"docs/architecture.md", 2050},
 	{"docs/decisions/*.md", 450},
 	{"docs/studies/suspension.md", 650},
 	{"docs/studies/*.md", 400},
 	{"README.md", 600},
 	{"*.md", 400},
-	{"*/*.md", 1150},
+	{"*/*.md", 1100},
 	{"*/*/*.md", 400},
 	{"*/*/*/*.md", 400},
 }
 
 // allWords are those of all pages together that aren't generated. Lower it when there are fewer.
-const allWords = 47750
+const allWords = 47050
 
 // Readers find what they look for: pages are short.
 func TestPagesAreShort(t *testing.T) {
