@@ -18,7 +18,7 @@ var ceilings = []struct {
 	{"docs/packages.md", 0},
 	{"docs/configuration.md", 0},
 	{"docs/studies/README.md", 0},
-	{"docs/migration.md", 2450},     // commands with their outputs, which integration/migration executes
+	{"docs/migration.md", 2400},     // commands with their outputs, which integration/migration executes
 	{"docs/compatibility.md", 1950}, // a row for each difference from YARN; integration/parity reads it
 	{"docs/architecture.md", 2050},
 	{"docs/decisions/*.md", 450},
@@ -32,7 +32,7 @@ var ceilings = []struct {
 }
 
 // allWords are those of all pages together that aren't generated. Lower it when there are fewer.
-const allWords = 47050
+const allWords = 46750
 
 // Readers find what they look for: pages are short.
 func TestPagesAreShort(t *testing.T) {
