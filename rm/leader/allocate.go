@@ -188,7 +188,7 @@ func (ms *masters) asked(soft *appSoft, app *ledger.Application, id records.Atte
 		err = ms.requests.Limit(soft.id, soft.handle, asks, len(call.BlacklistAdd))
 	}
 	if err == nil {
-		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):], ms.sched.Outstanding(soft.handle))
+		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):], ms.sched.Outstanding(soft.handle), ms.requests.LabelsOf(app.Queue))
 	}
 	return asks, err
 }
@@ -251,12 +251,12 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	return nil
 }
 
-// reject withdraws requests whose constraints couldn't be met for some calls, where they are rejected then.
+// reject withdraws requests whose constraints couldn't be met for some calls, where they are rejected then, and has others be tried on other nodes.
 func (ms *masters) reject(soft *appSoft, reply *AllocateReply) {
-	rejected, withdrawn := soft.wishes.Rejected(ms.Settings.Constraints, ms.sched.Outstanding(soft.handle))
-	if len(rejected) > 0 {
-		ms.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: withdrawn})
-		soft.asked.Update(withdrawn, ms.Date().UnixMilli())
+	rejected, asks := soft.wishes.Rejected(ms.Settings.Constraints, ms.sched.Outstanding(soft.handle))
+	if len(asks) > 0 {
+		ms.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: soft.handle, Asks: asks})
+		soft.asked.Update(asks, ms.Date().UnixMilli())
 		reply.Rejected = append(reply.Rejected, rejected...)
 	}
 }

@@ -56,7 +56,8 @@ type Wishes struct {
 // trial is a request of which the Processor hasn't placed all.
 type trial struct {
 	request *pb.SchedulingRequest
-	calls   int // in which it was tried, without the one that it came with
+	calls   int      // in which it was tried, without the one that it came with
+	left    []string // labels of nodes on which it is yet to be tried
 }
 
 // Outstanding returns the row of a request for any node, if anything of it is pending: see scheduler.View.
@@ -125,7 +126,7 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 		}
 		// The labels of its application and queue count nothing here (Hadoop: SingleConstraintAppPlacementAllocator).
 		r.SetNodeLabelExpression("")
-		if _, label, err := compile(m.GetPlacementConstraint()); err == nil && label != nil {
+		if label := labelOf(m); label != nil && s.Handler != Processor { // whose requests are for other nodes later; see trial.place
 			r.SetNodeLabelExpression(*label)
 		}
 		rows[i] = r
@@ -133,8 +134,15 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 	return rows, nil
 }
 
-// Place says in the asks of scheduling requests where their containers may go. outstanding returns what is still awaited.
-func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask, outstanding Outstanding) error {
+// Place says in the asks of scheduling requests where their containers may go. outstanding returns what is still awaited, and labels those of nodes that the
+// queue of the application may use.
+func (w *Wishes) Place(
+	s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask, outstanding Outstanding, labels func() []string,
+) error {
+	var usable []string
+	if s.Handler == Processor && len(all) > 0 {
+		usable = labels()
+	}
 	for i, m := range all {
 		r, err := w.request(m)
 		if err != nil {
@@ -145,6 +153,9 @@ func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.Scheduli
 			if err := w.unchanged(&asks[i], r, outstanding, s.Types); err != nil {
 				return err
 			}
+		}
+		if s.Handler == Processor {
+			r = among(usable, r, m)
 		}
 		asks[i].Placement = r
 	}
@@ -158,9 +169,11 @@ func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.Scheduli
 		k := key{asks[i].Priority, asks[i].AllocationRequestID}
 		if asks[i].Count == 0 {
 			delete(w.tried, k)
-		} else {
-			w.tried[k] = &trial{request: m, calls: -1}
+			continue
 		}
+		t := &trial{request: m, calls: -1}
+		t.place(&asks[i], usable)
+		w.tried[k] = t
 	}
 	return nil
 }
@@ -192,8 +205,8 @@ func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, error) {
 // Clear forgets all of an attempt that has ended.
 func (w *Wishes) Clear() { *w = Wishes{} }
 
-// Rejected returns what is rejected with a call of an ApplicationMaster, and the asks that withdraw it.
-func (w *Wishes) Rejected(s Settings, outstanding Outstanding) (all []*pb.RejectedSchedulingRequest, withdrawals []scheduler.Ask) {
+// Rejected returns what is rejected with a call of an ApplicationMaster, and the asks that withdraw it, or have it tried on nodes with another label.
+func (w *Wishes) Rejected(s Settings, outstanding Outstanding) (all []*pb.RejectedSchedulingRequest, asks []scheduler.Ask) {
 	keys := slices.SortedFunc(maps.Keys(w.tried), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.id, b.id))
 	})
@@ -210,15 +223,20 @@ func (w *Wishes) Rejected(s Settings, outstanding Outstanding) (all []*pb.Reject
 		case !tried:
 			continue
 		}
-		if t.calls++; t.calls < s.Tries {
+		t.calls++
+		if t.moves(&row, s.Tries) {
+			asks = append(asks, row)
+			continue
+		}
+		if t.calls < s.Tries {
 			continue
 		}
 		delete(w.tried, k)
 		all = append(all, t.reject(row.Count, over))
 		row.Count = 0
-		withdrawals = append(withdrawals, row)
+		asks = append(asks, row)
 	}
-	return all, withdrawals
+	return all, asks
 }
 
 // reject tells that so many of a request's containers weren't placed.

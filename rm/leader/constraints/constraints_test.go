@@ -48,6 +48,8 @@ const (
 	delayed   = pb.CompositePlacementConstraint_DELAYED_OR
 )
 
+func noLabels() []string { return nil }
+
 func TestWhatConstraintsAreReadAs(t *testing.T) {
 	other := simple(0, target(attribute, "nm.yarn.io/os", "linux"))
 	other.GetSimpleConstraint().SetAttributeOpCode(pb.NodeAttributeOpCode_NE)
@@ -101,7 +103,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	m.SetResourceSizing(sizing)
 	m.SetAllocationRequestId(7)
 	asks := []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: 7, Count: 5}}
-	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil); err != nil {
+	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, noLabels); err != nil {
 		t.Fatal(err)
 	}
 	for i, call := range []struct {
@@ -132,7 +134,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	if len(w.tried) > 0 || sizing.GetNumAllocations() != 5 {
 		t.Errorf("%d are left; the request asks for %d", len(w.tried), sizing.GetNumAllocations())
 	}
-	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil); err != nil {
+	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, noLabels); err != nil {
 		t.Fatal(err)
 	}
 	if w.Clear(); len(w.tried) > 0 {
@@ -140,7 +142,53 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	}
 }
 
-// Whatever an ApplicationMaster sends, it is refused or has bounds.
+// As in YARN, a request of the processor that names no label is tried on nodes of each label that its queue may use before it is rejected, and one that names a label
+// on no others.
+func TestTheProcessorTriesThePartitionsInTurn(t *testing.T) {
+	labels := func() []string { return []string{"x", "y"} }
+	for _, c := range []struct {
+		names *string
+		tries int
+		want  string // its label after each call, and that it is rejected
+	}{
+		{nil, 2, "|x|y|rejected"}, {nil, 5, "|x|y||rejected"}, {nil, 1, "|x|y|rejected"}, {new("y"), 2, "y|rejected"}, {new(""), 2, "|rejected"}, {new("z"), 1, "never|rejected"},
+	} {
+		s := Settings{Handler: Processor, Tries: c.tries}
+		var w Wishes
+		m := &pb.SchedulingRequest{}
+		m.SetResourceSizing(&pb.ResourceSizing{})
+		if c.names != nil {
+			m.SetPlacementConstraint(simple(0, target(attribute, partition, *c.names)))
+		}
+		asks := []scheduler.Ask{{Name: scheduler.Any, Count: 1}}
+		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, labels); err != nil {
+			t.Fatal(err)
+		}
+		got := asks[0].Label
+		if c := asks[0].Placement.Constraint; c != nil && c.Op == constraint.Never {
+			got = "never"
+		}
+		if !asks[0].Stays {
+			t.Error("nodes are lent to it")
+		}
+		now := asks[0]
+		for range 10 {
+			rejected, changed := w.Rejected(s, func(int32, int64) (scheduler.Ask, bool, bool) { return now, false, true })
+			for _, now = range changed {
+				if now.Count > 0 {
+					got += "|" + now.Label
+				}
+			}
+			if len(rejected) > 0 {
+				got += "|rejected"
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
 // A request has its own constraint and the registered one of its tag, but not the same one twice: distributed shell says it at both places.
 func TestRegisteredConstraintsOfATag(t *testing.T) {
 	on := func(os string) *pb.PlacementConstraint { return simple(0, target(attribute, "os", os)) }
@@ -158,7 +206,7 @@ func TestRegisteredConstraintsOfATag(t *testing.T) {
 		m.SetPlacementConstraint(own)
 		m.SetResourceSizing(&pb.ResourceSizing{})
 		asks := make([]scheduler.Ask, 1)
-		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil); err != nil {
+		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, noLabels); err != nil {
 			t.Fatal(err)
 		}
 		if got := asks[0].Placement.Constraint.String(); got != want {
@@ -167,6 +215,7 @@ func TestRegisteredConstraintsOfATag(t *testing.T) {
 	}
 }
 
+// Whatever an ApplicationMaster sends, it is refused or has bounds.
 func FuzzConstraints(f *testing.F) {
 	for _, c := range []*pb.PlacementConstraint{
 		simple(1, target(tagged, "app-tag/blue", "a", "b"), target(attribute, "g", "1")), composite(or, simple(0, target(attribute, partition, "x"))), composite(delayed),
@@ -198,7 +247,7 @@ func FuzzConstraints(f *testing.F) {
 		entry.SetPlacementConstraint(m.GetPlacementConstraint())
 		registered := w.Register(s, records.AttemptID{}, []*pb.PlacementConstraintMapEntry{entry})
 		asks := make([]scheduler.Ask, 1)
-		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks, nil)); err != nil {
+		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks, nil, noLabels)); err != nil {
 			return
 		}
 		r := asks[0].Placement
@@ -216,7 +265,7 @@ func TestWhatRequestsSayIsBounded(t *testing.T) {
 		m := &pb.SchedulingRequest{}
 		m.SetAllocationTags([]string{tag})
 		none := func(int32, int64) (scheduler.Ask, bool, bool) { return scheduler.Ask{}, false, false }
-		return w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: id, Count: 1}}, none)
+		return w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: id, Count: 1}}, none, noLabels)
 	}
 	for id := range int64(3 * mostSaid) {
 		if err := place(id, "a"); err != nil {
