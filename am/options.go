@@ -40,7 +40,7 @@ type Options struct {
 	Log    *logrus.Entry // nil: nothing is logged
 }
 
-// environment is what an ApplicationMaster finds out about itself.
+// environment has an ApplicationMaster's attempt, host and credentials.
 type environment struct {
 	attempt records.AttemptID
 	host    string

@@ -120,7 +120,7 @@ func yarnKeys() []Key {
 	return []Key{
 		text("yarn.log.dir", "", "directory of the daemons' own logs"),
 		boolean("yarn.acl.enable", "false", "check who may submit, see and change"),
-		text("yarn.admin.acl", "*", "administrators: users, a blank, groups; * is everybody, a blank nobody"),
+		text("yarn.admin.acl", "*", "administrators: users, a blank, groups; * is all users, a blank none"),
 		listOf("yarn.http.policy", "HTTP_ONLY", "whether web ports speak HTTP or HTTPS; HTTP_AND_HTTPS is HTTP alone, as for YARN's daemons", "HTTP_ONLY", "HTTPS_ONLY", "HTTP_AND_HTTPS"),
 		integer("yarn.cluster.max-application-priority", "0", "highest priority that an application may have").min(0),
 		integer("yarn.scheduler.minimum-allocation-mb", "1024", "smallest container, MiB; requests are rounded up to a multiple").min(0).max(1<<31 - 1),

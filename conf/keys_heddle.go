@@ -94,7 +94,7 @@ func heddleKeys() []Key {
 		integer("heddle.connections.reserved-descriptors", "0", "file descriptors that a daemon reserves for files and its own connections; connections from others get the rest of its hard limit (ulimit -Hn); 0 is a quarter of the limit").min(0),
 		path("heddle.audit.file", "", "file to which the ResourceManager appends who did what, in the lines of YARN's audit log; by default they are in its log"),
 		path("heddle.record.dir", "", "folder in which the leading ResourceManager records what its scheduler hears and decides, for heddle what-if and heddle replay; empty: nothing is recorded"),
-		integer("heddle.record.max-file-mb", "256", "size from which on a record goes on in another file").min(1).max(1 << 20),
+		integer("heddle.record.max-file-mb", "256", "size from which on a record continues in another file").min(1).max(1 << 20),
 		integer("heddle.record.max-total-mb", "8192", "size of a ResourceManager's records together; the oldest files are removed").min(1).max(1 << 30),
 		integer("heddle.record.max-age-hours", "336", "how long records are kept; 0 is as long as there is room").min(0).max(1 << 20),
 		text("heddle.openid.issuer", "", "URL of an OpenID Connect provider at which people sign in to ResourceManagers' pages, and which signs the tokens that programs send (Authorization: Bearer); none means that there is none"),

@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// identity is what the containers of an earlier life know their NodeManager by, and must find again.
+// identity has the names by which containers of an earlier life find their NodeManager.
 type identity struct {
 	Host         string `json:"host"`
 	Port         int    `json:"port"`

@@ -40,7 +40,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Options are what a NodeManager is made of. Conf and Log must be set.
+// Options configure a NodeManager. Conf and Log must be set.
 type Options struct {
 	Conf *conf.Config
 	Log  *logrus.Entry
@@ -63,7 +63,7 @@ type Options struct {
 	Tracker ipc.Invoker
 }
 
-// Logs is what a NodeManager needs of whoever deals with logs.
+// Logs aggregates and serves logs of containers.
 type Logs interface {
 	container.Logs
 	Reports() []*pb.LogAggregationReport
@@ -71,7 +71,7 @@ type Logs interface {
 	Last() []*pb.LogAggregationReport
 }
 
-// settings are what of a configuration this package and those below it use, read once.
+// settings are the parts of a configuration that this package and those below it use, read once.
 type settings struct {
 	id      string // tells NodeManagers of a machine and state folder apart
 	state   string // the state folder

@@ -30,7 +30,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// probing is what heartbeats tell of short tasks, and have done about them. It implements heartbeat.ShortTasks.
+// probing carries heartbeats' news of short tasks in both directions. It implements heartbeat.ShortTasks.
 type probing struct {
 	*shorttasks.Node
 	types records.ResourceTypes

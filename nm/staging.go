@@ -31,7 +31,7 @@ type stager struct {
 	of map[string]version // what was copied, by the copy's path
 }
 
-// version is what a file of one block holds: whatever changes it changes one of these.
+// version identifies the content of a file of one block: each change of the content changes one of these.
 type version struct {
 	block, stamp uint64
 	size         int64
@@ -40,7 +40,7 @@ type version struct {
 // stagingGroup is the memory group of the helpers and of what they have written.
 const stagingGroup = "ramdisk"
 
-// helpersMemory is what the helpers may take beside what is on the disk.
+// helpersMemory bounds the memory of the helpers, without what is on the disk.
 const helpersMemory = 512 << 20
 
 // openStager makes what stages inputs. Where it can't be, tasks read from HDFS, and the log says why. Remains of an earlier life go in any case.
@@ -156,7 +156,7 @@ func (s *stager) Look(ctx context.Context, who shorttasks.Reader, file string) (
 // locate finds a file, and who reads it.
 func (s *stager) locate(who shorttasks.Reader, file string) (as *hdfsadapter.FS, at string, err error) {
 	if who.User == "" { // which would be the NodeManager's own
-		return nil, "", fmt.Errorf("%s: nobody reads it", file)
+		return nil, "", fmt.Errorf("%s: no task reads it", file)
 	}
 	as = usersView(s.n, s.files, who.User, who.Tokens...)
 	l, err := as.Locate(file)

@@ -28,7 +28,7 @@ var pages = []string{
 }
 
 // Handler serves the pages below /cluster, and their scripts and styles below /cluster/static/. scheme is that of the daemons' web ports, to which
-// pages link; the page itself may come through somebody else's proxy.
+// pages link; the page itself may come through another proxy.
 func Handler(scheme string) http.Handler {
 	static, err := fs.Sub(files, "static")
 	if err != nil {

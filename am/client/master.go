@@ -93,7 +93,7 @@ func (c *Cluster) Master(o MasterOptions) (*Master, error) {
 // NMTokens returns the tokens for nodes that the ResourceManager has given. Allocate adds those that arrive later.
 func (m *Master) NMTokens() *NMTokens { return m.nm }
 
-// Registration is what an ApplicationMaster learns when it registers.
+// Registration is the ResourceManager's answer to a registration.
 type Registration struct {
 	Maximum records.Resource // of a container; zero if unknown
 	Queue   string           // full path

@@ -125,7 +125,7 @@ func (n *Nodes) Stop(ctx context.Context, node records.NodeID, id records.Contai
 	return nil
 }
 
-// ContainerStatus is what a node knows of a container.
+// ContainerStatus is a node's report of a container.
 type ContainerStatus struct {
 	State       pb.ContainerState
 	SubState    pb.ContainerSubState

@@ -26,7 +26,7 @@ type Request struct {
 	Tags []string
 }
 
-// ExecutionType is what a container may expect of its node.
+// ExecutionType tells whether a container's room on its node is guaranteed.
 type ExecutionType = pb.ExecutionType
 
 // Execution types.

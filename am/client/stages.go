@@ -59,7 +59,7 @@ const (
 	TryEnded     = pb.TryOutcome_TRY_ENDED // as another try was faster, or its slot was needed
 )
 
-// Hints are what a Heddle ResourceManager knows of an application's queue. A field is 0 where it knows nothing.
+// Hints are a Heddle ResourceManager's knowledge of an application's queue. A field is 0 where it knows nothing.
 type Hints struct {
 	Frequency float64 // containers of the application's size that are released per second
 	Available float64 // those that will be
@@ -69,7 +69,7 @@ type Hints struct {
 	Copies    int     // containers that the application may have for these, besides those for tasks, if it does
 }
 
-// NodeLevel is how fast a node is among those of the cluster: higher levels are faster; 0: nobody knows any more.
+// NodeLevel is how fast a node is among those of the cluster: higher levels are faster; 0: unknown.
 type NodeLevel struct {
 	Host  string
 	Level int
@@ -82,7 +82,7 @@ const (
 	maxLevel   = 1000
 )
 
-// stages is what a Master tells of its application's stages, and what of it the ResourceManager has got.
+// stages has a Master's reports of its application's stages, and which of them the ResourceManager has.
 type stages struct {
 	wants     bool
 	report    StageReport
@@ -158,7 +158,7 @@ func (m *Master) WantHints() {
 	m.stages.wants = true
 }
 
-// stageNews is what one call sends of stages.
+// stageNews are the reports of stages in one call.
 type stageNews struct {
 	report *StageReport // nil: nothing is new
 	ran    []Performance

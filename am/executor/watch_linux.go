@@ -67,7 +67,7 @@ func Watch(ctx context.Context, args []string) (code int, err error) {
 	}
 }
 
-// change is what has become of a process.
+// change is a process's stop, resumption or end.
 type change struct {
 	status syscall.WaitStatus
 	err    error

@@ -20,7 +20,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// containers is what a coordinator needs of am.Master.
+// containers has the methods of am.Master that a coordinator needs.
 type containers interface {
 	Request(r am.Request) (am.RequestID, error)
 	Withdraw(id am.RequestID, count int) int
@@ -86,7 +86,7 @@ type coordinator struct {
 	learned  learned
 }
 
-// result is what a task that is done has brought.
+// result is the outcome of a finished task.
 type result struct {
 	counters job.Counters
 	part     string // of the output
@@ -396,7 +396,7 @@ func (c *coordinator) fault(e *stage.AttemptError) {
 	c.log.Warnf("failed: %v", f)
 }
 
-// workError is what a worker tells of a failure.
+// workError is a failure that a worker reports.
 type workError struct {
 	text   string
 	stderr []string

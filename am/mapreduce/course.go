@@ -40,7 +40,7 @@ func (x *course) note(c *coordinator) {
 	x.samples = append(x.samples, sample{now, maps, reduces})
 }
 
-// states are what becomes of attempts, by their stage.State.
+// states are names for the states of attempts.
 var states = [...]string{stage.Active: "running", stage.Succeeded: "succeeded", stage.Unsuccessful: "failed", stage.Cancelled: "cancelled"}
 
 // attempts returns all attempts so far, by stage and task.

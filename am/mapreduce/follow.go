@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/pb"
 )
 
-// Progress is what Follow tells.
+// Progress is a report of Follow.
 type Progress struct {
 	Report client.Report // of the application
 	Status job.Status    // the latest that is known

@@ -22,7 +22,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // attemptsOfPage is how many attempts a page shows.
 const attemptsOfPage = 200
 
-// pageData is what a page shows. Texts are escaped by the template; pictures are made of numbers only.
+// pageData has the contents of a page. Texts are escaped by the template; pictures are made of numbers only.
 type pageData struct {
 	App, Name, User, Why, Error string
 	Elapsed                     time.Duration

@@ -26,7 +26,7 @@ const (
 	atOnce     = 32 // hosts
 )
 
-// answer is what knocking at a host's ports has brought.
+// answer is the result of knocking at a host's ports.
 type answer uint8
 
 const (

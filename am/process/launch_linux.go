@@ -12,7 +12,7 @@ import (
 	"heddle/internal/clone"
 )
 
-// launch is what a new process needs until it executes its program. There is no wait for that: to wait would take a switch to another thread and
+// launch has the memory that a new process uses until it executes its program. There is no wait for that: to wait would take a switch to another thread and
 // back, while the only processor that this process uses most of the time does nothing.
 type launch struct {
 	path, dir *byte

@@ -11,7 +11,7 @@ type Node int32
 // ID is a job of a Scheduler. It isn't used again.
 type ID uint64
 
-// Job is what a job asks for.
+// Job describes the tasks that a caller wants run.
 type Job struct {
 	Tasks int
 	// Nodes are those that may run its tasks; nil: all. The Scheduler keeps the slice, and changes its order.

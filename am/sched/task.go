@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is what a node gets for its ask.
+// Kind tells whether an answer has a task.
 type Kind uint8
 
 // Kinds of answers.
@@ -15,7 +15,7 @@ const (
 	Clone             // a copy of a task that runs
 )
 
-// Answer is what a node gets for its ask.
+// Answer answers a node's ask.
 type Answer struct {
 	Kind Kind
 	Task int32
@@ -24,12 +24,12 @@ type Answer struct {
 	Waited time.Duration
 }
 
-// Asking is what a node says when it asks for a task.
+// Asking is a node's ask for a task.
 type Asking struct {
 	Node   Node
 	Staged []int32 // tasks whose input the node has in memory
 	Others int     // other probes that wait at the node
-	// Load is what was bound to the node, as a part of its processors, and Step what a task adds to it. Both are for Bid.
+	// Load is the work bound to the node, as a part of its processors; a task adds Step to it. Both are for Bid.
 	Load, Step float64
 }
 
@@ -150,7 +150,7 @@ func (s *Scheduler) toClone(j *job, a Asking) int32 {
 // looked is how many tasks are looked at for one that may be cloned.
 const looked = 64
 
-// Result is what follows from the end of an attempt.
+// Result tells the caller how to act on the end of an attempt.
 type Result struct {
 	First bool // it is the task's first: its result is delivered
 	Done  bool // it was the last task of the job that wasn't done

@@ -54,7 +54,7 @@ func Shuffle(f *stage.Facts) float64 {
 }
 
 // maps returns how long the maps still take if all reduces have slots, in seconds: x·A_o·K/(F_o·(A_o − r)) + T_m. When no map waits
-// that is what is left of T_m since the last one was launched.
+// that is the rest of T_m since the last one was launched.
 func (o *OMO) maps(f *stage.Facts) float64 {
 	mean := f.Maps.Mean.Seconds()
 	if f.Maps.Waiting == 0 {

@@ -42,7 +42,7 @@ type ESplash struct {
 	found   []stage.Copy
 }
 
-// performance is what is known of a node.
+// performance has the measurements of a node.
 type performance struct {
 	done      [stages]moments
 	value     float64 // SV

@@ -16,7 +16,7 @@ const (
 	leastDone   = 0.05             // MINIMUM_COMPLETE_PROPORTION_TO_SPECULATE of its StartEndTimesBase: of a stage's tasks, before any is copied
 )
 
-// Late is what Hadoop's speculator does: a task is copied if it is expected to end later than a copy that begins now and takes
+// Late follows Hadoop's speculator: a task is copied if it is expected to end later than a copy that begins now and takes
 // the mean time of its kind, whatever nodes they run on (equations 5.1 and 5.2). Hadoop makes a copy each 15 s at most; where the ResourceManager has
 // containers for copies, it makes as many as these, at once. Its zero value is ready.
 type Late struct {

@@ -8,7 +8,7 @@ type Description struct {
 	Nodes   []NodeState
 }
 
-// NodeState is what a job knows of a node that it has had slots on.
+// NodeState describes a node on which the job has had slots.
 type NodeState struct {
 	Name      string
 	Slots     int // now

@@ -1,6 +1,6 @@
 package stage
 
-// Event is what a Machine is told. It is one of the types below.
+// Event is an input of a Machine. It is one of the types below.
 type Event interface{ event() }
 
 type (

@@ -44,12 +44,12 @@ type SlotID int
 // RequestID names a request for a container. The Machine counts them from 1.
 type RequestID int
 
-// Job is what a Machine has to know from the beginning.
+// Job has the parameters of a Machine.
 type Job struct {
 	Maps, Reduces int
 	// Hosts returns those that have the input of a map; nil if there are none in particular. It is called once for each map.
 	Hosts func(index int) []string
-	// ReduceMemory is what a container needs at least for a reduce, in the unit of Granted.Memory. All do for maps.
+	// ReduceMemory is the least size of a container for a reduce, in the unit of Granted.Memory. All do for maps.
 	ReduceMemory int64
 	// Tries is how often a task may fail, by stage.
 	Tries [2]int

@@ -59,7 +59,7 @@ type Machine struct {
 	facts        Facts
 }
 
-// outlook is what decides whether a slot without a task waits, goes, or gets a task.
+// outlook has the numbers that decide whether a slot without a task waits, goes, or gets a task.
 type outlook struct{ over, due, noMaps, noReduces, fetched bool }
 
 // request is for a container.

@@ -15,7 +15,7 @@ type Limiter interface {
 	Most(f *Facts) int
 }
 
-// Facts are what a Starter decides by.
+// Facts are the inputs of a Starter's decision.
 type Facts struct {
 	Now           time.Duration
 	Maps, Reduces Stat
@@ -35,7 +35,7 @@ type Stat struct {
 	OutBytes                      int64         // of the tasks that are done
 }
 
-// Hints are what a ResourceManager knows of the whole cluster. A field is 0 if it hasn't said so.
+// Hints are a ResourceManager's knowledge of the whole cluster. A field is 0 if it hasn't said so.
 type Hints struct {
 	Frequency float64 // F_o: slots that are released per second
 	Available float64 // A_o: slots that can be released
@@ -72,7 +72,7 @@ type Cut struct {
 	Avoid []int   // nodes that these are not for. They go there only if no others take them for seconds
 }
 
-// Round is what a Speculator sees.
+// Round has the inputs of a Speculator.
 type Round struct {
 	Now     time.Duration
 	Running []Running

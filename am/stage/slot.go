@@ -30,7 +30,7 @@ type slot struct {
 	lent    bool          // it has the room of one that is suspended, for a copy alone
 }
 
-// class is what a slot could do.
+// class tells which tasks a slot can do.
 type class uint8
 
 const (

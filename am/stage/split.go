@@ -11,7 +11,7 @@ type cuts struct {
 	open []order // that weren't answered
 }
 
-// order is what an attempt was told.
+// order is an order to an attempt.
 type order struct {
 	of    AttemptID
 	at    time.Duration

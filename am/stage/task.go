@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Phase is what an attempt does now.
+// Phase is the current step of an attempt.
 type Phase uint8
 
 // Phases of attempts: those of a map are Mapping only.
@@ -17,7 +17,7 @@ const (
 	Reducing
 )
 
-// State is what has become of an attempt.
+// State tells whether an attempt runs, and how it has ended.
 type State uint8
 
 // States of attempts.

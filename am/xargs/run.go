@@ -191,7 +191,7 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 		making, enough = context.WithCancel(ctx) // until the command after the last one is made
 	}
 	defer enough()
-	go x.makeTasks(making, b, tasks) // ends when the input does, which nobody can hasten
+	go x.makeTasks(making, b, tasks) // ends when the input does, which can't be hastened
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer close(hand)

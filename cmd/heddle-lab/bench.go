@@ -52,7 +52,7 @@ sent to nodes that don't exist. --busy loads it nevertheless. What the load regi
 second process if this one is killed.
 
 With --stock, this command starts a YARN (from Maven's jars; it needs a JDK,
-and mvn the first time), a YARN tuned for throughput, and a Heddle, one after the other and anew for each run. It prints a table
+and mvn the first time), a YARN tuned for throughput, and a Heddle, one after the other and new for each run. It prints a table
 in Markdown with medians (least–most). Give Java time to compile: --warmup 15s.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },

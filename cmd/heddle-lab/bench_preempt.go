@@ -23,7 +23,7 @@ func newBenchPreempt() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "preempt",
 		Short: "Compare how long a burst of short jobs waits on a full cluster, when long containers are killed or suspended",
-		Long: `Starts a ResourceManager and --nodes NodeManagers on this machine, anew for each run. Long jobs fill them. Then short jobs come to another queue,
+		Long: `Starts a ResourceManager and --nodes NodeManagers on this machine, new ones for each run. Long jobs fill them. Then short jobs come to another queue,
 which is guaranteed --guarantee percent of the cluster. Prints a table in Markdown: how long a short job waits for its first container, from
 its submission and from its ApplicationMaster's request, how long the long jobs take, and their longest delay beyond suspension.
 

@@ -27,7 +27,7 @@ func newBenchSuspend() *cobra.Command {
 		Long: `Starts processes in a cgroup, suspends and resumes them as a NodeManager does, and prints how long that takes. It needs root.
 
 The first rows move no memory. Then a process that holds --memory is paged out to the 64 MB that a suspended container keeps, and
-goes on: after it has written all of its memory (dirty), and after it has only read it (clean). "back" is until it may run,
+resumes: after it has written all of its memory (dirty), and after it has only read it (clean). "back" is until it may run,
 "back and read" until it has read all of its memory. Its checksum must be the same. --swap file makes a swap file of three times --memory
 in --dir, --swap zram a compressed device, and removes it afterwards; --swap zswap is such a file with compressed memory before it; own is the machine's own
 swap. --random is how much of the memory can't be compressed.`,

@@ -97,7 +97,7 @@ func ForNodes(c *conf.Config) (*Nodes, error) {
 	return n, nil
 }
 
-// Are reports whether somebody with a full name, who calls from an address, is a NodeManager, and which name is expected there. _HOST in it is the canonical
+// Are reports whether a caller with a full name and an address is a NodeManager, and which name is expected there. _HOST in it is the canonical
 // name of the address. If not strict, it stands for any host: Hadoop compares nothing then.
 func (n *Nodes) Are(name string, from netip.Addr, strict bool) (good bool, expected string) {
 	before, realm, isHost := strings.Cut(n.name, "/_HOST@")

@@ -20,7 +20,7 @@ var secrets = []struct {
 	{conf.ResourceManager | conf.NodeManager, "hadoop.http.authentication.signature.secret.file"},
 }
 
-// Exposed warns of keytabs, and of the secret of cookies, that every user of the machine may read: whoever has them can be the daemon. A group may read
+// Exposed warns of keytabs, and of the secret of cookies, that every user of the machine may read: their reader can act as the daemon. A group may read
 // them, as it must where daemons share a keytab.
 func Exposed(c *conf.Config, roles conf.Role) (all []conf.Problem) {
 	for _, s := range secrets {
@@ -28,7 +28,7 @@ func Exposed(c *conf.Config, roles conf.Role) (all []conf.Problem) {
 		if s.by&roles == 0 || name == "" {
 			continue
 		}
-		st, err := os.Stat(name) // whoever needs it says if it is missing
+		st, err := os.Stat(name) // its reader says if it is missing
 		if err != nil || st.Mode().Perm()&0o004 == 0 {
 			continue
 		}

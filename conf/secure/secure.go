@@ -198,7 +198,7 @@ func whoami() string {
 	return "its user"
 }
 
-// Cache returns the login of whoever ran kinit: of $KRB5CCNAME, or else of the usual file, as with Java.
+// Cache returns the login of the user who ran kinit: of $KRB5CCNAME, or else of the usual file, as with Java.
 func Cache(c *conf.Config) (*login.Login, error) {
 	k, err := Krb5(c)
 	if err != nil {

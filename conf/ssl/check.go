@@ -24,10 +24,10 @@ func Problems(c *conf.Config, host string, now time.Time) (all []conf.Problem) {
 	}
 	f, err := open(c, webFile, policy)
 	if err != nil {
-		return all // whoever starts hears it
+		return all // the start fails with it
 	}
 	for _, key := range unknown(f.c) {
-		warn(f.c, key, "nobody reads this key of %s", webFile)
+		warn(f.c, key, "no daemon reads this key of %s", webFile)
 	}
 	if f.c.Bool(needClient) {
 		warn(f.c, needClient, "web clients must show certificates, browsers too; YARN's daemons don't read this key")

@@ -8,7 +8,7 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// hostJar is java/, compiled for Java 8. TestTheJarIsWhatItsSourceSays makes it anew with -update.
+// hostJar is java/, compiled for Java 8. TestTheJarIsWhatItsSourceSays makes it again with -update.
 //
 //go:embed host.jar
 var hostJar []byte

@@ -90,7 +90,7 @@ func (f *Fields) Bytes() []byte {
 
 func (f *Fields) Text() string { return string(f.Bytes()) }
 
-// Refused is the error of a service, a file system, or the program that runs them: an exception with its causes. The JVM goes on.
+// Refused is the error of a service, a file system, or the program that runs them: an exception with its causes. The JVM continues.
 type Refused struct{ Text string }
 
 func (r *Refused) Error() string { return r.Text }

@@ -97,7 +97,7 @@ func (p *play) showAttributes(ctx context.Context, act *Act) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range resp.GetNodesToAttributes() { // stock goes on naming hosts that have none any more
+	for _, n := range resp.GetNodesToAttributes() { // stock continues naming hosts that have none any more
 		for _, a := range n.GetNodeAttributes() {
 			key := a.GetAttributeKey()
 			act.Queues = append(act.Queues, fmt.Sprintf("attributes %s %s/%s=%s", p.nameOf(n.GetNode()), key.GetAttributePrefix(), key.GetAttributeName(), a.GetAttributeValue()))

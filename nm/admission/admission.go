@@ -22,7 +22,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Room is what a node has for containers. It is safe for concurrent use.
+// Room accounts for a node's resources for containers. It is safe for concurrent use.
 type Room struct {
 	// Waits is called when a container must wait for room. It is set before the first Enter; nil: nothing is.
 	Waits func()

@@ -27,7 +27,7 @@ type Info struct {
 	Containers []records.ContainerID // containers that have not ended
 }
 
-// First is what an application's first container tells about it.
+// First describes an application, as its first container does.
 type First struct {
 	ID         records.ApplicationID
 	User       string

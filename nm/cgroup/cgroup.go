@@ -52,7 +52,7 @@ type Limits struct {
 	Pids   int64   // processes and threads
 }
 
-// Usage is what a group has used so far. Fields that the driver can't tell are −1.
+// Usage is the use of resources by a group so far. Fields that the driver can't tell are −1.
 type Usage struct {
 	CPU       time.Duration // all processes that ever were in the group; of driver none: those in it now
 	Memory    int64         // bytes in use, without page cache that could be dropped at once
@@ -62,7 +62,7 @@ type Usage struct {
 	Processes int           // alive now
 }
 
-// Capabilities are what a driver can do on this machine.
+// Capabilities tell which operations a driver supports on this machine.
 type Capabilities struct {
 	Suspend     bool // Freeze and Thaw
 	KillTree    bool // Kill reaches every descendant, wherever it went

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Memory is what a group's memory is made of, in bytes. Fields that the driver can't tell are −1.
+// Memory has the parts of a group's memory, in bytes. Fields that the driver can't tell are −1.
 type Memory struct {
 	Anon    int64 // of programs; only swap can take it back
 	File    int64 // page cache, files in memory (tmpfs) included

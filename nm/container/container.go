@@ -100,7 +100,7 @@ func (c *Container) State() State {
 	return c.state
 }
 
-// Status is what there is to know of a container at a moment.
+// Status is a container's state at a moment.
 type Status struct {
 	Grant       allocation.Grant
 	State       State

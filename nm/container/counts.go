@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Counts is what has become of the containers of this life of the node.
+// Counts has counters of the containers since this start of the node.
 type Counts struct {
 	Accepted, Launched           int64
 	Completed, Failed, Killed    int64 // by how they have ended

@@ -383,7 +383,7 @@ func (c life) exit(k *kill, code int) {
 // explainPatience is how long disks may take to tell why a process has failed: the container's end is to be reported.
 const explainPatience = 10 * time.Second
 
-// remains is what a process that failed has left to tell why.
+// remains has the traces of a failed process that explain its failure.
 type remains struct {
 	said  string
 	tails launch.Tails

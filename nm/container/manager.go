@@ -123,7 +123,7 @@ type Config struct {
 	RunsAs func(user string) string
 }
 
-// Options are what a Manager works with. All must be set but for Archives, Images, Localized, Observed, Pressure and Doubt.
+// Options configure a Manager. All must be set but for Archives, Images, Localized, Observed, Pressure and Doubt.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks

@@ -48,7 +48,7 @@ type Config struct {
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
 
-// Space is what a file system has.
+// Space is the capacity and use of a file system.
 type Space struct {
 	Total, Free int64  // bytes; Free: for unprivileged processes
 	Inodes      uint64 // free ones; 0 if the file system doesn't count them

@@ -29,7 +29,7 @@ type containers struct {
 	news  news
 }
 
-// news is what a message tells the ResourceManager for the first time.
+// news lists the reports that a message has for the first time.
 type news struct {
 	ended []records.ContainerID
 	grown map[records.ContainerID]int32

@@ -26,7 +26,7 @@ type outputs struct {
 	next outputsTold // once the heartbeat that is under way has been accepted
 }
 
-// outputsTold is what the ResourceManager knows of outputs.
+// outputsTold records which outputs the ResourceManager knows.
 type outputsTold struct {
 	version int64
 	rate    int64

@@ -13,7 +13,7 @@ type event struct {
 	args []byte
 	app  records.ApplicationID
 	what string     // for messages
-	done chan error // has room for the outcome; nil: nobody waits
+	done chan error // has room for the outcome; nil: no caller waits
 
 	took func(reply []byte) error // is called with what the services answer; nil: that is nothing
 }

@@ -395,7 +395,7 @@ func (h *Host) quit(j *jvm.Process) error {
 	return err
 }
 
-// Close stops the services, and returns when nothing is left of their JVM. Nobody may wait for a call.
+// Close stops the services, and returns when nothing is left of their JVM. No caller may wait for a call.
 func (h *Host) Close() {
 	h.cancel()
 	if h.started.Load() {

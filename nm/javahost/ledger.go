@@ -34,7 +34,7 @@ func (a *application) begins(id records.ApplicationID, runs func(service string)
 	return all
 }
 
-// ledger is what a new JVM has to be told. Its owner serialises calls.
+// ledger keeps the state that a new JVM must learn. Its owner serialises calls.
 type ledger struct {
 	bucket Bucket
 	lost   func(error) // a record could not be written
@@ -163,7 +163,7 @@ func (l *ledger) forget(id records.ApplicationID) {
 }
 
 // retell returns the events that tell a new JVM what lives: containers in the order in which they began, each with what its application has for
-// services, then the applications without containers, and the ends of applications that nobody has heard of.
+// services, then the applications without containers, and the ends of applications that no service has heard of.
 func (l *ledger) retell(runs func(service string) bool) (all []*event) {
 	told := map[records.ApplicationID]bool{}
 	tell := func(id records.ApplicationID) {

@@ -117,7 +117,7 @@ func (s *Store) Close() {
 // safePath matches paths that need no quotes in a shell, whatever quotes are around them.
 var safePath = regexp.MustCompile(`^/[A-Za-z0-9._+@/-]*$`)
 
-// plan is what the store has found out about a container's start.
+// plan has the findings about a container's start that decide on its archive.
 type plan struct {
 	c       Container
 	cmd     command

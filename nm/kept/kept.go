@@ -29,7 +29,7 @@ const (
 	RecordKey  = "/record"
 )
 
-// Record is what of a container is kept besides its request.
+// Record has the state of a container that is kept besides its request.
 type Record struct {
 	Started     int64          `json:"started"` // ms since 1970, when it was accepted
 	Localized   int64          `json:"localized,omitempty"`

@@ -44,7 +44,7 @@ echo "exit $code" >&4
 exit $code`
 
 // userUmask is what precedes the keeper of a container that runs as its user, as in Hadoop's container-executor: files that
-// the container makes are hidden from everybody but the user and their group. Other containers inherit the NodeManager's.
+// the container makes are hidden from all but the user and their group. Other containers inherit the NodeManager's.
 const userUmask = "umask 0027\n"
 
 // statusSize is the size of a status file in bytes: two lines and a reserve. Whatever is behind that isn't read.

@@ -24,7 +24,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Usage is what a container uses, as of the last sample.
+// Usage is a container's use of resources, as of the last sample.
 type Usage struct {
 	CPU      float64       // busy cores, mean since the previous sample
 	CPUTime  time.Duration // processor time of all its processes so far

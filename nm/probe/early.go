@@ -2,7 +2,7 @@ package probe
 
 import "time"
 
-// Load is what a node has to do.
+// Load measures the work of a node.
 type Load struct {
 	Bound int64 // vcores of tasks that were bound there
 	Of    int64 // vcores that it was lent, at least 1

@@ -8,7 +8,7 @@ import (
 // Handle is a job at a node: its number in a Jobs table.
 type Handle int32
 
-// Amount is what tasks take of a node: memory in MiB, and virtual cores.
+// Amount is a part of a node: memory in MiB, and virtual cores.
 type Amount struct{ MemoryMB, VCores int64 }
 
 // Fits reports whether the amount is within what is free.
@@ -30,7 +30,7 @@ func (a Amount) times(size Amount) int {
 	return int(n)
 }
 
-// Job is what probes of a job say of it.
+// Job describes a job, as its probes do.
 type Job struct {
 	Estimate time.Duration // mean duration of its tasks, as far as known; without one it counts as a millisecond
 	Left     int           // tasks that haven't been launched; the order by remaining work uses it
@@ -64,7 +64,7 @@ type Jobs struct {
 	tally   *tally // nil: sums aren't kept
 }
 
-// hot is what a search through a queue needs of a job.
+// hot has the fields of a job that a search through a queue reads.
 type hot struct {
 	remaining float64 // ns of work that wasn't launched; −1: all was
 	estimate  time.Duration

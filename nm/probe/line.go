@@ -24,7 +24,7 @@ type line struct {
 	more    *more // nil: it was always short, and nothing is laid by
 }
 
-// more is what few queues have. It is apart from the rest, as simulations of many nodes wait for memory most of the time.
+// more has the fields that few queues use. It is apart from the rest, as simulations of many nodes wait for memory most of the time.
 type more struct {
 	late []entry // laid by (layBy), in the order of their arrival
 	watch

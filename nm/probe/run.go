@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Answer is what a scheduler gave for a probe.
+// Answer is a scheduler's answer to a node's ask.
 type Answer uint8
 
 // Answers of schedulers.
@@ -25,7 +25,7 @@ type Ask struct {
 	Sticky bool // the probe has had a task before
 }
 
-// run is what a slot is for.
+// run is the probe or task that holds a slot.
 type run struct {
 	job      Handle
 	number   uint32 // of its probe

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// watch is what the order by remaining work knows of a long queue without looking at all of it.
+// watch summarises a long queue, so that the order by remaining work needn't look at all of it.
 type watch struct {
 	least     time.Duration // no job in the queue has a lower estimate; 0 if nothing is known
 	unwatched uint32        // the number of the last probe that came to a short queue: whether its job has waiting tasks is looked up

@@ -30,11 +30,11 @@ type Config struct {
 	Looked int
 	// Counted keeps sums, so that Quote, Others and Offer don't look at all probes. No other may use the Jobs then.
 	Counted bool
-	// Least is what any task takes at least: while that isn't free, Next doesn't look for the probe that is next.
+	// Least is the smallest amount that a task takes: while that isn't free, Next doesn't look for the probe that is next.
 	Least Amount
 }
 
-// Verdict is what becomes of a probe that arrives.
+// Verdict tells whether a probe that arrives is accepted.
 type Verdict uint8
 
 // Verdicts on probes.
@@ -87,7 +87,7 @@ type counts struct {
 // shortWaits reports whether a probe of a short job waits. Most nodes of which others want to steal have none.
 func (c *counts) shortWaits() bool { return c.queued-c.held-c.longs > 0 }
 
-// room is what a node with one slot and one user needs. It lies beside the rest, as simulations of many nodes wait for memory most of the time.
+// room has the state of a node with one slot and one user. It lies beside the rest, as simulations of many nodes wait for memory most of the time.
 type room struct {
 	class   [1]class
 	user    [1]user

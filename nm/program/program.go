@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/pb"
 )
 
-// name is what the program is called in a container's folder.
+// name is the program's name in a container's folder.
 const name = "heddle"
 
 // Of returns a shell's word by which a container runs a program of the machine, and the files that it needs for that. An image hasn't the machine's

@@ -16,7 +16,7 @@ type Config struct {
 	Join   func(pid int) error
 }
 
-// Disk is what only Linux has.
+// Disk exists on Linux only.
 type Disk struct{}
 
 // Open fails.

@@ -40,7 +40,7 @@ func (s *Server) auxiliary(*rest.Call) (rest.Reply, error) {
 	return rest.OK("services", rest.Natural, out), nil
 }
 
-// putAuxiliary replaces the auxiliary services by those of a list. Unlike other changes, these need an administrator without yarn.acl.enable, too, as in Hadoop: whoever
+// putAuxiliary replaces the auxiliary services by those of a list. Unlike other changes, these need an administrator without yarn.acl.enable, too, as in Hadoop: a caller that
 // loads classes has the rights of the JVM's account.
 func putAuxiliary(s *Server) rest.Handler {
 	return func(c *rest.Call) (rest.Reply, error) {

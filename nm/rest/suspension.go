@@ -16,7 +16,7 @@ func (s *Server) suspensions() (out []prometheus.Collector) {
 		}, value))
 	}
 	totals := s.Containers.Suspensions
-	counter("suspended_seconds_total", "For how long containers stood still, of those that do so no more as well as of those that do.", nil, func() float64 {
+	counter("suspended_seconds_total", "Seconds for which containers were suspended, including those that are suspended now.", nil, func() float64 {
 		sum := totals().StoodStill()
 		for _, c := range s.Containers.Containers() {
 			if x := c.Status().Suspension; x.Have.Still() {

@@ -39,7 +39,7 @@ type Options struct {
 	Now    func() time.Time // time.Now if nil
 }
 
-// Share is what a user has of a node.
+// Share is a user's part of a node.
 type Share struct {
 	Weight   float64 // values that aren't positive numbers stand for 1
 	Priority int32   // higher goes first, strictly
@@ -135,7 +135,7 @@ func (c Counts) Since(before Counts) Counts {
 	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses, c.Promises - before.Promises, c.Unkept - before.Unkept, c.Avoided - before.Avoided}
 }
 
-// identity is what no two schedulers share.
+// identity tells schedulers apart.
 type identity struct {
 	attempt records.AttemptID
 	name    string

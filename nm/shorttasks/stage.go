@@ -42,13 +42,13 @@ const (
 	longestName   = 8000         // bytes of a file's name; a NameNode takes no longer ones unless it is told to
 	// checkLimit is how long a task waits until it is known whether its input is what was copied. Its own reader would ask the NameNode as well.
 	checkLimit = 500 * time.Millisecond
-	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
+	// checkPause is the pause in asking after such an answer didn't come: otherwise each task would wait for checkLimit while a NameNode hangs.
 	checkPause = 5 * time.Second
 	// maxWay is for how long at most a copy less is made as a task reads its own input.
 	maxWay = time.Second
 )
 
-// staged is what a node stages: the rules are staging's, and this is what they are done with. The Node's lock guards it.
+// staged carries out the rules of package staging on a node. The Node's lock guards it.
 type staged struct {
 	rules   *staging.Manager
 	inputs  map[place]*input
@@ -84,7 +84,7 @@ type input struct {
 	began  time.Duration      // when it began to be made
 }
 
-// table is what the rules ask about a job's inputs.
+// table answers the rules' questions about a job's inputs.
 type table struct {
 	of  *staged
 	job staging.Job

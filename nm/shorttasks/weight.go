@@ -9,7 +9,7 @@ const (
 	// maxHeld is how many bytes of tasks a node holds, and maxHeldOfUser those of one user.
 	maxHeld       = 512 << 20
 	maxHeldOfUser = 256 << 20
-	// perWord is what an argument takes beside its bytes.
+	// perWord is the memory of an argument beside its bytes.
 	perWord = 16
 	// small tasks are always taken: as many as a node has slots are small together.
 	small = 16 << 10

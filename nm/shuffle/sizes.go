@@ -22,7 +22,7 @@ const (
 	maxBytes    = 1 << 46
 )
 
-// Total is what the maps of an application have put out on this node.
+// Total sums the outputs of an application's maps on this node.
 type Total struct {
 	App   records.ApplicationID
 	Maps  int64 // attempts with an output
@@ -38,10 +38,10 @@ type totals struct {
 	mu    sync.Mutex
 	apps  map[records.ApplicationID]*seen
 	due   []records.ApplicationID // to be looked at
-	looks bool                    // somebody does
+	looks bool                    // a goroutine looks
 }
 
-// seen is what was found of an application.
+// seen has the outputs of an application that were found.
 type seen struct {
 	Total
 	due      bool

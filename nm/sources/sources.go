@@ -17,7 +17,7 @@ import (
 	"heddle/nm/localizer"
 )
 
-// Options are what the sources need.
+// Options configure the sources.
 type Options struct {
 	Conf *conf.Config
 	// Usual reads HDFS, this machine's file systems, and locations without a scheme.

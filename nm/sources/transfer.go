@@ -32,7 +32,7 @@ func sameScheme(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Open implements localizer.Source. A transfer that breaks off goes on where it was, if the server can do that and says that the file is the same; otherwise it
+// Open implements localizer.Source. A transfer that breaks off continues where it was, if the server can do that and says that the file is the same; otherwise it
 // fails, so that no half of a file is taken for the whole.
 func (w Web) Open(ctx context.Context, _ localizer.Reader, at localizer.Location) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

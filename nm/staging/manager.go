@@ -26,7 +26,7 @@ type Table interface {
 	Size(task int32) int64 // bytes of its input; 0: it has none that could be staged
 }
 
-// Action is what a node has to do: copy a task's input, or delete the copy.
+// Action tells a node to copy a task's input, or to delete the copy.
 type Action struct {
 	Job    Job
 	Task   int32
@@ -113,7 +113,7 @@ type Manager struct {
 	}
 }
 
-// fifo is what waits, in the order in which it came.
+// fifo is a queue in the order of arrival.
 type fifo[T any] struct {
 	items []T
 	head  int

@@ -1,5 +1,5 @@
 // Package stopped remembers the ids of containers that have ended and whose end the ResourceManager has acknowledged. A
-// token with which a container was started stays valid for a while. Whoever sends it once more must not have the
+// token with which a container was started stays valid for a while. A client that sends it once more must not have the
 // container run a second time, and neither must that happen after a restart of the NodeManager.
 //
 // YARN remembers the ids of ended containers for yarn.nodemanager.duration-to-track-stopped-containers

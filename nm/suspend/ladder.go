@@ -41,7 +41,7 @@ type Processes interface {
 	Look([]sockets.Connection) ([]sockets.Connection, error)
 }
 
-// Node is what the ladders of a node share. The zero Node never delays taking memory back.
+// Node has the state that all ladders of a node share. The zero Node never delays taking memory back.
 type Node struct {
 	// Full returns why no memory should be taken back at present, or "". Nil: it may always.
 	Full func() string
@@ -60,7 +60,7 @@ type Node struct {
 // others reports whether others wait for the end of a breath.
 func (n *Node) others() bool { return n.Due != nil && n.Due() }
 
-// slice is how many bytes are taken back between two looks at whether more should be, and smallSlice the same where nobody waits for them. A pause
+// slice is how many bytes are taken back between two looks at whether more should be, and smallSlice the same where no container waits for them. A pause
 // after a small one lasts as long as it took, longestPause at most.
 const (
 	slice        = 256 << 20

@@ -57,7 +57,7 @@ const ShortestPeriod = 5 * time.Second
 // Order says which level a container is to have.
 type Order struct {
 	Level Level `json:"level"`
-	// Held is what the container takes of its node then.
+	// Held is the part of the node that the container takes at this level.
 	Held records.Resource `json:"held"`
 	// BreathEvery is how often a container that is suspended runs for a moment; 0: never.
 	BreathEvery time.Duration `json:"breathEvery,omitempty"`

@@ -2,7 +2,7 @@ package suspend
 
 import "heddle/yarn/records"
 
-// Wishes are what is wanted of a container, as it is kept on disk. The ResourceManager and the container's own application, by its
+// Wishes are the levels that are wanted of a container, as kept on disk. The ResourceManager and the container's own application, by its
 // ApplicationMaster or its owner, are counted apart: a container is suspended as long as one of them wants that, and has what both leave it.
 // Neither undoes what the other has done.
 //

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Urgency is what those have who wait. The more urgent don't come sooner: but what is under way may give way to them.
+// Urgency ranks waiting operations. A more urgent one doesn't come sooner, but a running one may give way to it.
 type Urgency int
 
 // The urgencies.

@@ -28,7 +28,7 @@ const (
 	maxDirectives = 100 // of a job: its further files are read ahead by nodes
 	// cacheLook is how often the NameNode is asked where files are cached by now.
 	cacheLook = 3 * time.Second
-	// emptyLook is how often it is asked whether somebody has left directives behind, while there were none.
+	// emptyLook is the interval between two searches for directives that were left behind, while there were none.
 	emptyLook = 10 * time.Minute
 	// cacheCall bounds what waits for the NameNode: a job's files are read ahead by nodes then.
 	cacheCall = 20 * time.Second

@@ -15,7 +15,7 @@ const (
 	SplitLink = "jobSubmitDir/job.split"
 )
 
-// Input is what a job will read.
+// Input lists the files that a job will read.
 type Input struct {
 	App    records.ApplicationID
 	Splits []Split

@@ -28,7 +28,7 @@ const (
 // File is an open file.
 type File = io.ReadSeekCloser
 
-// Config is what a Warmer works with. All fields but the last three must be set.
+// Config configures a Warmer. All fields but the last three must be set.
 type Config struct {
 	Window  int64 // bytes that were read for maps that still wait, at most
 	Rate    int64 // bytes a second that all readers read together

@@ -89,7 +89,7 @@ func (c *Checker) MaySubmit(user, name string) bool {
 	return !c.Enabled && tree.Kind != queue.Fair || c.mayUse(tree, user, name)
 }
 
-// MayMoveTo reports whether a user who may change an application may move it to a queue. With access control nobody may move one to a queue that isn't
+// MayMoveTo reports whether a user who may change an application may move it to a queue. With access control no user may move one to a queue that isn't
 // there (Hadoop: QueueACLsManager.checkAccess).
 func (c *Checker) MayMoveTo(user, name string) bool {
 	tree := c.Queues.Tree()

@@ -381,7 +381,7 @@ func (s *State) Attempt(id records.AttemptID) *Attempt {
 	return nil
 }
 
-// Clone returns a copy that can be changed independently. Both share what commands hold, which nobody changes.
+// Clone returns a copy that can be changed independently. Both share the contents of commands, which never change.
 func (s *State) Clone() *State {
 	c := *s
 	c.Keys, c.Ended = maps.Clone(s.Keys), maps.Clone(s.Ended)

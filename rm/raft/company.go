@@ -198,7 +198,7 @@ func (n *Node) watchImpasse(ctx context.Context) {
 			why = n.examineImpasse(ctx)
 		}
 		if why != n.Impasse() && why != "" {
-			n.cfg.Log.Warn("nobody leads: " + why)
+			n.cfg.Log.Warn("no member leads: " + why)
 		}
 		n.impasse.Store(&why)
 	}

@@ -165,7 +165,7 @@ func discard() *logrus.Entry {
 	return logrus.NewEntry(l)
 }
 
-// ErrServerClosed is what Serve returns after Shutdown or Close.
+// ErrServerClosed is returned by Serve after Shutdown or Close.
 var ErrServerClosed = errors.New("ipc: server closed")
 
 // Server answers calls. All of its listeners share one AuthMode.

@@ -10,7 +10,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Context is what two peers share after an exchange. Wrap and Unwrap may run at the same time, but neither may run twice at a time.
+// Context has the keys that two peers share after an exchange. Wrap and Unwrap may run at the same time, but neither may run twice at a time.
 type Context struct {
 	// Client is the full name of the initiator, such as alice@EXAMPLE.COM or nm/host@EXAMPLE.COM.
 	Client string

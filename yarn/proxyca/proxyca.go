@@ -103,7 +103,7 @@ func sign(wanted, issuer *x509.Certificate, public crypto.PublicKey, by crypto.S
 }
 
 // issue makes the key and the certificate of an application. As Hadoop's it ends as it begins: the proxy doesn't look at its time, and
-// everybody else has one more reason not to take it.
+// all others have one more reason not to take it.
 func (a *Authority) issue(app records.ApplicationID, now time.Time) (crypto.Signer, *x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -28,7 +28,7 @@ type budget struct {
 	changed chan struct{} // closed, and made again, when something is given back
 }
 
-// share is what one request holds.
+// share is the memory that one request holds.
 type share struct {
 	budget *budget
 	opened time.Time

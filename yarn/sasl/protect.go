@@ -15,7 +15,7 @@ import (
 )
 
 // Ciphers of Privacy, the preferred one first. We neither offer nor accept RFC 2831's others (des, rc4-56, rc4-40): their keys of 40 to 56 bits
-// can be searched. AES is that of draft-ietf-sasl-rfc2831bis by name, with a counter that goes on over all tokens; Heddle's peers agree on it among themselves, and the JDK's pass
+// can be searched. AES is that of draft-ietf-sasl-rfc2831bis by name, with a counter that continues over all tokens; Heddle's peers agree on it among themselves, and the JDK's pass
 // over it. It takes a fiftieth of the time of 3DES.
 const (
 	cipherAES  = "aes-ctr"

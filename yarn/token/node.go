@@ -12,7 +12,7 @@ import (
 // cluster's secret. YARN has no such token.
 const KindNode = "HEDDLE_NODE_TOKEN"
 
-// NodeKeyUse is what the key of node tokens is derived for (secret.Secret.Key); NodeKeyLength is its length in bytes.
+// NodeKeyUse names the purpose for which the key of node tokens is derived (secret.Secret.Key); NodeKeyLength is its length in bytes.
 const (
 	NodeKeyUse    = "node registration"
 	NodeKeyLength = 32

@@ -75,7 +75,7 @@ const InputVariable = "HEDDLE_STAGED_INPUT"
 // Cancel ends a task. It is still answered with Ended.
 type Cancel struct{ ID uint64 }
 
-// Output is what a task has written.
+// Output is a part of a task's output.
 type Output struct {
 	ID     uint64
 	Stream uint64 // 0: standard output, 1: standard error

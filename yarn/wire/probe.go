@@ -62,7 +62,7 @@ type NoTask struct {
 	Stages
 }
 
-// Stages is what an answer to an Ask says of the job's inputs, for a node that stages them.
+// Stages lists the job's inputs in an answer to an Ask, for a node that stages them.
 type Stages struct {
 	Next string   // file that one of the waiting tasks reads and the node lacks: to be staged at once, as the node is about to ask for another task
 	Gone []string // files among Ask.Staged that no waiting task reads any more

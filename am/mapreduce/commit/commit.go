@@ -20,7 +20,7 @@ import (
 	"heddle/internal/pause"
 )
 
-// files is what a commit needs of hdfsadapter.FS.
+// files has the methods of hdfsadapter.FS that a commit needs.
 type files interface {
 	Stat(ctx context.Context, name string) (hdfsadapter.Info, error)
 	List(ctx context.Context, name string) ([]hdfsadapter.Info, error)

@@ -118,7 +118,7 @@ const (
 	slop        = 1.1      // a last split may be that much longer than the others (Hadoop: SPLIT_SLOP)
 )
 
-// maxSplits is how many splits a job's inputs are cut into at most: more would take the memory of everybody who has to know of them.
+// maxSplits is how many splits a job's inputs are cut into at most: more would take the memory of all processes that have to know them.
 const maxSplits = 1_000_000
 
 var errManySplits = fmt.Errorf("the input would be cut into more than %d splits: set mapreduce.input.fileinputformat.split.maxsize or .minsize higher", maxSplits)

@@ -85,7 +85,7 @@ func (c Counters) Sub(other Counters) {
 // Get returns a counter; 0 if nothing was counted.
 func (c Counters) Get(group, name string) int64 { return c[group][name] }
 
-// titles are what people read.
+// titles are the counters' names in reports.
 var titles = map[string]string{
 	TaskGroup: "Map-Reduce Framework", JobGroup: "Job Counters", FileGroup: "File System Counters",
 	MapInputRecords: "Map input records", MapInputBytes: "Map input bytes",

@@ -25,7 +25,7 @@ import (
 	"heddle/yarn/sasl"
 )
 
-// Job is what a user wants done.
+// Job is a user's request.
 type Job struct {
 	Name   string   // shown in lists; from the commands if empty
 	Inputs []string // files, directories (with all below them), or patterns of both; names as hdfsadapter takes them

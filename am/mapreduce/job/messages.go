@@ -171,7 +171,7 @@ type Status struct {
 	Attempts      []Attempt `json:",omitempty"` // if they were asked for
 }
 
-// Attempt is what has become of an attempt at a task. Times are in seconds since the ApplicationMaster began.
+// Attempt describes an attempt at a task and its end. Times are in seconds since the ApplicationMaster began.
 type Attempt struct {
 	ID        TaskID
 	Host      string

@@ -28,7 +28,7 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return fmt.Sprintf("%s: %s: %s", e.URL, e.Status, e.Text) }
 
-// Part is what a map has for a reduce. Read returns its lines; then Sum.
+// Part is a map's output for a reduce. Read returns its lines; then Sum.
 type Part struct {
 	Length int64 // of the lines, bytes
 	lines  io.LimitedReader

@@ -68,7 +68,7 @@ func (s *Signer) Sign(r *http.Request, body []byte) string {
 	return mac
 }
 
-// claim is what a request says of itself.
+// claim has the fields of a request that are signed.
 type claim struct {
 	sender string
 	number uint64

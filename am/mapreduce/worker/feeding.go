@@ -12,7 +12,7 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// feeding is how a map's commands get its split: in small portions, of which those that nobody has taken yet can be left to other tasks.
+// feeding is how a map's commands get its split: in small portions, of which those that no command has taken yet can be left to other tasks.
 // A nil feeding is that of a task that does all of its input.
 type feeding struct {
 	split *input.Split

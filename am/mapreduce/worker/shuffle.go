@@ -302,7 +302,7 @@ var errNotThere = errors.New("it isn't there any more")
 // fetchStall is how long no byte may come.
 const fetchStall = 30 * time.Second
 
-// part is what a map has for a reduce, on its way here: sorted lines.
+// part is a map's output for a reduce, on its way here: sorted lines.
 type part interface {
 	io.Reader
 	Sum() (uint32, error) // of the lines, after these

@@ -37,7 +37,7 @@ type Nodes interface {
 type Config struct {
 	Nodes Nodes
 	Lists *hosts.Lists // at the beginning; nil admits all
-	// Timeout is what nodes that leave gracefully are given when nobody says otherwise; less than 0 is no end.
+	// Timeout is the time that nodes that leave gracefully get by default; less than 0 is no end.
 	Timeout time.Duration
 	// JustBegun reports whether the leadership is so young that a deadline that an earlier one has set isn't to be trusted.
 	JustBegun func(now time.Time) bool

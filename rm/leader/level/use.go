@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Unasked is what a node has said of its containers' memory while nobody asked, as nothing was suspended. A node says once what a container
+// Unasked is a node's report of its containers' memory that came without a question, as nothing was suspended. A node says once what a container
 // uses, and not again before that has changed. The zero value is empty.
 type Unasked struct {
 	bytes map[records.ContainerID]int64

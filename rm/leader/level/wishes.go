@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Wish is how somebody wants a container suspended. The zero value is what preemption would do: as far down as the node can, breathing.
+// Wish tells how a container is to be suspended. The zero value is what preemption would do: as far down as the node can, breathing.
 type Wish struct {
 	Level ledgerpb.Level // RUNNING: as far down as the node can
 	// Held is what the container keeps of its node: nil is the least that its level leaves, and of a shrunk container a step less than now. One

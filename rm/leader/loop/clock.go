@@ -67,7 +67,7 @@ func (c *clock) advance() {
 	passed, stood := max(now-c.read, 0), time.Duration(0)
 	c.read = now
 	if passed > maxPause {
-		c.log.WithField("pause", passed).Warn("this process stood still, or its machine slept: silence in that time doesn't count")
+		c.log.WithField("pause", passed).Warn("this process was stopped, or its machine slept: silence in that time doesn't count")
 		passed, stood = TickInterval, passed-TickInterval
 	}
 	c.at = c.at.Add(passed)

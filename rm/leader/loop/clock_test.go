@@ -100,7 +100,7 @@ func TestPausesAreLogged(t *testing.T) {
 	}
 	w.pass(time.Minute, 0)
 	e := w.log.LastEntry()
-	if e == nil || e.Level != logrus.WarnLevel || e.Data["pause"] != time.Minute || !strings.Contains(e.Message, "stood still") {
+	if e == nil || e.Level != logrus.WarnLevel || e.Data["pause"] != time.Minute || !strings.Contains(e.Message, "was stopped") {
 		t.Errorf("logged: %+v", e)
 	}
 }

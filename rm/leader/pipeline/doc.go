@@ -8,7 +8,7 @@
 //	AfterCommit, Answer      say what happens once all commands entered so far are committed
 //	Next                     yields the next batch to propose; at most MaxInFlight batches are under way
 //	Settle                   takes the fate of the oldest batch under way, and runs its hooks and answers if it is committed
-//	Abandon                  answers everybody else with ErrDeposed, when the leadership is over
+//	Abandon                  answers all other callers with ErrDeposed, when the leadership is over
 //
 // The working copy is ahead of the committed state by the batches that are being filled, wait or are under way. Their contents
 // are invisible before they are committed. A batch carries the number of its leadership: the ledger ignores the batches of a

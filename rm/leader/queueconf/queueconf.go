@@ -224,7 +224,7 @@ func readTree(source Source) (settings map[string]string, tree *queue.Tree, err 
 // AnyVersion is a version that always holds.
 const AnyVersion = -1
 
-// Stale says that somebody has changed the configuration meanwhile.
+// Stale says that the configuration was changed meanwhile.
 type Stale struct{ Wanted, Holds int64 }
 
 func (s *Stale) Error() string {

@@ -32,7 +32,7 @@ func CheckID(s *ledger.State, id records.ApplicationID, user string) (known bool
 	}
 	switch {
 	case standing == issued.None:
-		return false, refusal.New(refusal.Refused, "%v can't be submitted: an application had that id and was forgotten since, or nobody has used the id for very long. Ask for a new one", id)
+		return false, refusal.New(refusal.Refused, "%v can't be submitted: an application had that id and was forgotten since, or the id was issued very long ago. Ask for a new one", id)
 	case standing == issued.Owned && owner != user:
 		return false, refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was issued to another user. Ask for a new one", user, id)
 	}

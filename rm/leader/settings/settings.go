@@ -44,7 +44,7 @@ type Settings struct {
 	// SchedulingWait is how long after the start larger nodes than those that are there may come: until then containers may be
 	// as large as MaxAllocation.
 	SchedulingWait time.Duration
-	// DecommissionTimeout is what nodes that leave gracefully are given when nobody says otherwise; less than 0 is no end.
+	// DecommissionTimeout is the time that nodes that leave gracefully get by default; less than 0 is no end.
 	DecommissionTimeout time.Duration
 	KeyLifetime         map[ledgerpb.KeyKind]time.Duration
 	Certificates        bool // ApplicationMasters get some
@@ -74,7 +74,7 @@ type Settings struct {
 
 	// MaxSubmission is the size of the largest context of a submission, in bytes; 0 is what a command can hold.
 	MaxSubmission int
-	Ended         func(*ledger.Application) // is told of applications that are over (ends.Ends); nil: nobody is
+	Ended         func(*ledger.Application) // is told of applications that are over (ends.Ends); may be nil
 
 	// Bounds are how much requests may leave behind in the ledger.
 	Bounds limit.Bounds

@@ -9,7 +9,7 @@ import (
 )
 
 // Ring holds master keys of a kind: the one that signs new tokens, the one before it, whose tokens stay valid,
-// and the next one, which takes over when everybody who checks tokens has it.
+// and the next one, which takes over when all that check tokens have it.
 type Ring struct {
 	Current, Previous, Next Key
 }

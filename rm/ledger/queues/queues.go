@@ -150,7 +150,7 @@ func (c *Created) Clone() Created {
 	return Created{List: c.List, Known: maps.Clone(c.Known), OfUser: maps.Clone(c.OfUser)}
 }
 
-// Frozen returns the queues as they are now, to be read while c goes on.
+// Frozen returns the queues as they are now, to be read while c changes.
 func (c *Created) Frozen() Created {
 	c.List = slices.Clip(c.List)
 	return Created{List: c.List}

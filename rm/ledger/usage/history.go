@@ -117,7 +117,7 @@ func (h *History) LastStep() int64 {
 	return h.last
 }
 
-// close ends the coarse step of the last sample, forgets what is too old, and goes on with another step.
+// close ends the coarse step of the last sample, forgets what is too old, and continues with another step.
 func (h *History) close(next int64) {
 	step := h.last / perCoarse
 	for name, s := range h.now {

@@ -37,7 +37,7 @@ func (h *History) Series() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// View returns a copy of some series, which may be read while the history goes on.
+// View returns a copy of some series, which may be read while the history continues.
 func (h *History) View(want func(name string) bool) *History {
 	if h == nil {
 		return nil

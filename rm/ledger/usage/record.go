@@ -9,7 +9,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// Freeze returns a copy that may be read while the history goes on; nil if there is nothing to record.
+// Freeze returns a copy that may be read while the history continues; nil if there is nothing to record.
 func (h *History) Freeze() *History {
 	if h == nil || h.last == 0 {
 		return nil

@@ -33,7 +33,7 @@ export const spentColumns = [
 function spent(past) {
   if (!past) return null;
   const rows = several(past.account).sort((a, b) => b.from - a.from || b.memoryMBSeconds - a.memoryMBSeconds);
-  return el('section', { class: 'figure' }, el('h2', {}, 'Used in the last seven days'), table(spentColumns, rows.slice(0, 200), 'Nobody has used anything that the cluster remembers.'), el('p', { class: 'soft' }, 'From samples each 10 s. ',
+  return el('section', { class: 'figure' }, el('h2', {}, 'Used in the last seven days'), table(spentColumns, rows.slice(0, 200), 'The cluster has no record of any use.'), el('p', { class: 'soft' }, 'From samples each 10 s. ',
     el('a', { href: `/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&format=csv`, download: 'usage.csv' }, 'Download 30 days as CSV')));
 }
 

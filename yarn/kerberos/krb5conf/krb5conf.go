@@ -75,7 +75,7 @@ func RealmOf(c *Config, host string) string {
 	return c.LibDefaults.DefaultRealm
 }
 
-// joined is what all files have. Sections and realms are in the order in which they came.
+// joined has the contents of all files. Sections and realms are in the order in which they came.
 type joined struct {
 	files    int
 	sections []*section

@@ -29,7 +29,7 @@ const (
 	firstPause = 10 * time.Second
 	// awayFor is how long a KDC that hasn't answered a request for a ticket isn't asked for others: each would wait as long, one after the other.
 	awayFor = 5 * time.Second
-	// fresh is what must be left of a ticket's life for another use.
+	// fresh is how long a ticket must still be valid for another use.
 	fresh = time.Minute
 )
 

@@ -25,7 +25,7 @@ func Print(out io.Writer, folder, scheme string, web net.Addr) {
 		}
 		at = net.JoinHostPort(host, fmt.Sprint(tcp.Port))
 		if !tcp.IP.IsLoopback() {
-			open = "Other machines reach it. Who may do what there: docs/security.md"
+			open = "Other machines reach it. Rights of callers: docs/security.md"
 		}
 	}
 	with := ""

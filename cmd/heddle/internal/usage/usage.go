@@ -28,7 +28,7 @@ const help = `Prints what users or queues have used, from the samples that the R
 (90m, 6h, 7d). Without --until, yesterday and other days begin the span, which ends now. What ended within 10 s is
 counted by chance, and whole quarters of an hour are summed up.`
 
-// options are what the command line says.
+// options are those of the command line.
 type options struct {
 	since, until, by, each string
 	csv, json              bool
@@ -184,7 +184,7 @@ func (o *options) write(out io.Writer, a *answer, zone *time.Location) error {
 		tell bool
 		text string
 	}{
-		{len(u.Account) == 0, "Nobody has used anything that the cluster remembers.\n"},
+		{len(u.Account) == 0, "The cluster has no record of any use.\n"},
 		{u.Begins > u.From, "The history begins at " + at(u.Begins) + ".\n"},
 		{u.Hidden > 0, fmt.Sprintf("%d users are left out: only administrators see others than themselves.\n", u.Hidden)},
 		{u.More > 0, fmt.Sprintf("%d more have used less, and are left out.\n", u.More)},

@@ -38,7 +38,7 @@ type Settings struct {
 	Now     func() time.Time
 }
 
-// Client is this cluster as a client of a provider. It asks the provider what it needs when somebody signs in, not before.
+// Client is this cluster as a client of a provider. It asks the provider what it needs when a user signs in, not before.
 type Client struct {
 	Settings
 	web *http.Client
