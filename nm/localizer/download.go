@@ -23,7 +23,6 @@ type download struct {
 	owner  *userfiles.User // future owner of the files; nil: the NodeManager
 	seen   *ancestors
 	now    func() time.Time
-	refuse bool // refuse archives with links that lead out of them
 	meter  *meter
 	log    *logrus.Entry
 }
@@ -203,9 +202,6 @@ func (d *download) unpack(ctx context.Context, root *os.Root, info Info) error {
 		err = d.unpackJar(t, src, match)
 	default:
 		err = d.unpackZip(t, root, src, info.Size)
-	}
-	if err == nil && d.refuse {
-		err = checkLinks(inner)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause

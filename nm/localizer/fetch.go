@@ -20,7 +20,6 @@ func (l *Localizer) start(e *entry, c *call) {
 		by:     Reader{User: c.req.User, Tokens: l.credentials(c.req), Public: e.cache.visibility == Public},
 		seen:   c.seen,
 		now:    l.cfg.Now,
-		refuse: l.cfg.RefuseOutwardLinks,
 		log:    l.cfg.Log,
 	}
 	pool := "" // of PUBLIC resources

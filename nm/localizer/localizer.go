@@ -54,10 +54,6 @@ type Config struct {
 	MaxFiles int
 	// Reserve is the number of bytes that downloads leave free on a disk, a tenth of it at most; default 256 MiB, negative for none.
 	Reserve int64
-	// RefuseOutwardLinks refuses archives with symbolic links that lead out of them. By default they are unpacked, as
-	// stock YARN on Linux does, because packed Python environments link to the node's interpreter. Nothing in the
-	// NodeManager follows such links.
-	RefuseOutwardLinks bool
 
 	Now    func() time.Time            // default time.Now
 	Random func(n uint64) uint64       // a number in [0, n); default math/rand/v2
