@@ -150,6 +150,8 @@ type parser struct {
 	// Of queues that are created: the settings of the configuration alone, and whether templates name labels.
 	base     map[string]string
 	labelled bool
+	// The settings of templates, once collected.
+	templates map[string]string
 
 	suspension suspension.Settings // what queues inherit
 	stages     string              // likewise: the stage policy

@@ -29,11 +29,10 @@ func (p *parser) creation(q *Queue, legacy, flexible bool) {
 	name, v = p.own(q.Path, key, "1000")
 	c.Max = p.integer(name, v, 0)
 	c.Full = p.truth(q.Path+"."+template.FullKey, false)
-	templates := p.base // of the configuration alone, which are few
-	if templates == nil {
-		templates = p.settings
+	if p.templates == nil {
+		p.templates = template.Settings(p.base, p.settings) // of the configuration alone, if it is known
 	}
-	c.Of(templates, q.Path)
+	c.Of(p.templates, q.Path)
 	if legacy {
 		checkLeaves(p, q)
 	}

@@ -71,7 +71,22 @@ type Creation struct {
 // Setting is a setting of a queue to be created.
 type Setting struct{ Name, Value string }
 
-// Of reads how queues are created below path. The keys of settings lack YARN's prefix. c has the switches, and the depth.
+// Settings are those of templates among the settings of a configuration, or among others where it is nil. Their keys lack YARN's prefix. They are few, and
+// each queue of a tree looks through them.
+func Settings(configured, others map[string]string) map[string]string {
+	if configured == nil {
+		configured = others
+	}
+	out := map[string]string{}
+	for key, value := range configured {
+		if strings.Contains(key, "."+LeafPrefix) || strings.Contains(key, "."+flexible) {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// Of reads how queues are created below path from the settings of templates. c has the switches, and the depth.
 func (c *Creation) Of(settings map[string]string, path string) {
 	c.Leaves = below(settings, path, LeafPrefix)
 	for i := range c.Leaves {
