@@ -97,7 +97,7 @@ func (s *rules) run(arrivals []time.Duration, tasks, nodes, slots int) []time.Du
 	s.rng = rand.New(rand.NewPCG(5, 5))
 	s.sched = sched.New(sched.Config{Ratio: 2, Sticky: true}, rand.New(rand.NewPCG(1, 2)))
 	s.jobs = map[sched.ID]*simJob{}
-	cfg := &probe.Config{Order: probe.Shortest, Bound: 5, Sticky: true, Late: true, Fitting: true}
+	cfg := &probe.Config{Ranking: probe.Shortest, Bound: 5, Sticky: true, Late: true, Fitting: true}
 	var up []sched.Node
 	for i := range nodes {
 		n := &simNode{at: sched.Node(i), handles: map[*simJob]probe.Handle{}, of: map[probe.Handle]*simJob{}, runs: map[probe.Slot]*simRun{}}

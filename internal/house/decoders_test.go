@@ -37,7 +37,7 @@ var notFuzzed = map[string]map[string]bool{
 		"nm/logs.ParseFormat":                      true,
 		"nm/suspend.ParseLevel":                    true,
 		"rm/leader/level.ParseLevel":               true,
-		"rm/queue/leafpolicy.ParseOrder":           true,
+		"rm/queue/leafpolicy.ParseOrdering":        true,
 		"rm/queue/leafpolicy.ParseStage":           true,
 		"rm/queue/suspension.Parse":                true,
 		"rm/scheduler/policy/partition.ParseModel": true,

@@ -3,6 +3,7 @@ package house
 import (
 	"go/ast"
 	"go/token"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -260,4 +261,38 @@ func logMessage(n ast.Node) (string, token.Pos) {
 		return "", 0
 	}
 	return message, call.Pos()
+}
+
+// An order is told to a node. What sorts queues, applications, requests, victims and probes is a ranking, or YARN's ordering policy.
+func TestOrdersAreToldToNodes(t *testing.T) {
+	word := regexp.MustCompile(`^Orders?([A-Z]|$)|[a-z]Orders?([A-Z]|$)`)
+	seen := 0
+	for name, p := range packages(t) {
+		if !strings.HasPrefix(name, "rm/scheduler") && !strings.HasPrefix(name, "rm/queue") && name != "nm/probe" {
+			continue
+		}
+		if path.Base(name) == "order" {
+			t.Errorf("package %s: what sorts is a ranking", name)
+		}
+		for _, f := range p.files {
+			names := namesOf(f)
+			for _, d := range f.Decls {
+				if g, ok := d.(*ast.GenDecl); ok {
+					for _, spec := range g.Specs {
+						if s, ok := spec.(*ast.TypeSpec); ok {
+							names = append(names, s.Name)
+						}
+					}
+				}
+			}
+			for _, id := range names {
+				if seen++; word.MatchString(id.Name) && id.Name != "inOrder" {
+					t.Errorf("%s: %s: an order is told to a node; what sorts is a ranking, or an ordering policy", sources.Position(id.Pos()), id.Name)
+				}
+			}
+		}
+	}
+	if seen < 1000 {
+		t.Errorf("only %d names were found", seen)
+	}
 }

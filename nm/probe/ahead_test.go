@@ -44,7 +44,7 @@ func TestATaskIsAskedForAhead(t *testing.T) {
 // An ask for which there is room before its answer starts with the answer, and one that is answered by nothing leaves no trace. Probes of jobs without tasks
 // aren't asked for ahead.
 func TestAnAskAheadThatIsAnsweredLate(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Late: true}, 1).knows("a", 1, 9).knows("b", 1, 9).add("a", "b", "b")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Late: true}, 1).knows("a", 1, 9).knows("b", 1, 9).add("a", "b", "b")
 	n.SetAhead(2)
 	_, first := n.next(probe.Task)
 	x, ok := n.Next(0)
@@ -157,7 +157,7 @@ func TestNothingStartsAheadOutOfTurn(t *testing.T) {
 
 // Ten thousand probes of a job are one entry of the queue, and each is counted.
 func TestProbesOfAJobAreKeptTogether(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, PerUser: 20_001}, 2).knows("a", 1, 10_000).knows("b", 2, 10_000)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, PerUser: 20_001}, 2).knows("a", 1, 10_000).knows("b", 2, 10_000)
 	for range 10_000 {
 		n.add("a")
 	}
@@ -195,7 +195,7 @@ func TestProbesOfAJobAreKeptTogether(t *testing.T) {
 // BenchmarkNextOfMany is an ask and its answer while 20,000 probes of one job wait.
 func BenchmarkNextOfMany(b *testing.B) {
 	var jobs probe.Jobs
-	w := probe.New(&probe.Config{Order: probe.Shortest, Bound: 5, Sticky: true}, &jobs, one)
+	w := probe.New(&probe.Config{Ranking: probe.Shortest, Bound: 5, Sticky: true}, &jobs, one)
 	h := jobs.Add(probe.Job{Estimate: second, Left: 20_000, Size: one})
 	for range 20_000 {
 		w.Add(h)

@@ -39,7 +39,7 @@ func TestHandlesAreUsedAgain(t *testing.T) {
 
 // What a scheduler says of the tasks that are left changes the order.
 func TestWorkThatIsLeft(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 100}, 1).knows("many", 1, 9).knows("one", 5, 1).add("many", "one")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 100}, 1).knows("many", 1, 9).knows("one", 5, 1).add("many", "one")
 	n.want(n.order(1), "one")
 	n.jobs.SetLeft(n.of["many"], 4)
 	if left := n.jobs.Of(n.of["many"]).Left; left != 4 {
@@ -66,8 +66,8 @@ func TestOrderOfArrival(t *testing.T) {
 
 // While a long task is suspended no other one starts, and a user who has only such lets the next user go first, and the priorities below.
 func TestUsersWithNothingToStart(t *testing.T) {
-	for _, order := range []probe.Order{probe.FIFO, probe.Shortest} {
-		n := newNode(t, probe.Config{Order: order, Suspensions: 1}, 1).knows("l", 99, 9, long).knows("m", 99, 9, long, user(1, 0)).knows("s", 1, 9, user(2, 0)).knows("low", 1, 9, user(2, -1))
+	for _, order := range []probe.Ranking{probe.FIFO, probe.Shortest} {
+		n := newNode(t, probe.Config{Ranking: order, Suspensions: 1}, 1).knows("l", 99, 9, long).knows("m", 99, 9, long, user(1, 0)).knows("s", 1, 9, user(2, 0)).knows("low", 1, 9, user(2, -1))
 		n.add("l", "l", "m", "s", "low")
 		_, l := n.next(probe.Task)
 		n.Suspend(l)
@@ -203,7 +203,7 @@ func TestClonesMakeRoomAfterSuspensions(t *testing.T) {
 
 // Clones make room only where there is none, and only for jobs that may have tasks.
 func TestClonesStayWhereThereIsRoom(t *testing.T) {
-	for _, cfg := range []probe.Config{{}, {Order: probe.Shortest, Late: true}} {
+	for _, cfg := range []probe.Config{{}, {Ranking: probe.Shortest, Late: true}} {
 		clonesStay(t, cfg)
 	}
 }
@@ -374,7 +374,7 @@ func TestSlotsAreUsedInOrder(t *testing.T) {
 
 // The dropped are named once, with the call that dropped them.
 func TestDroppedOfTheLastCall(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest}, 2).knows("a", 1, 9).knows("b", 1, 9).knows("c", 1, 9).add("a", "c")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest}, 2).knows("a", 1, 9).knows("b", 1, 9).knows("c", 1, 9).add("a", "c")
 	n.jobs.SetLaunched(n.of["a"])
 	n.Next(0)
 	n.add("b")

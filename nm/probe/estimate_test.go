@@ -9,7 +9,7 @@ import (
 
 // A long run of which nothing was known when it came may be overtaken as soon as it is known how long its tasks take.
 func TestWorkOvertakesARunOfWhichNothingWasKnown(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Counted: true}, 1).knows("run", 0, 1000).knows("short", 1, 3)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Counted: true}, 1).knows("run", 0, 1000).knows("short", 1, 3)
 	for range 30 {
 		n.add("run")
 	}

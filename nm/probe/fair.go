@@ -155,7 +155,7 @@ func after(users []user, a, b int) bool {
 
 // pickOf chooses among the probes of a user.
 func (w *Worker) pickOf(u *user) int {
-	if w.cfg.Order == Shortest {
+	if w.cfg.Ranking == Shortest {
 		return w.pickShortest(u)
 	}
 	for i, e := range u.all() {

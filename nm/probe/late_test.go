@@ -7,7 +7,7 @@ import (
 )
 
 func late(t *testing.T) *node {
-	return newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Late: true}, 1).knows("a", 1, 2).knows("b", 1, 2).knows("c", 9, 9)
+	return newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Late: true}, 1).knows("a", 1, 2).knows("b", 1, 2).knows("c", 9, 9)
 }
 
 // runNext runs what is next, and wants it to be of a job.
@@ -111,7 +111,7 @@ func TestLateProbesAskOneByOne(t *testing.T) {
 
 // One that asked late, and got a task, has its old place when the task has ended.
 func TestLateProbesHaveTheirPlaceAgain(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Late: true, Sticky: true}, 2).knows("a", 1, 1).knows("b", 1, 1).add("a", "b")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Late: true, Sticky: true}, 2).knows("a", 1, 1).knows("b", 1, 1).add("a", "b")
 	_, a := n.next(probe.Task)
 	n.jobs.SetLaunched(n.of["b"])
 	name, b := n.next(probe.Task) // one has failed
@@ -126,7 +126,7 @@ func TestLateProbesHaveTheirPlaceAgain(t *testing.T) {
 
 // A late probe waits for room for a task of its own job.
 func TestLateProbesWaitForRoom(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Late: true}, 2).knows("a", 1, 2)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Late: true}, 2).knows("a", 1, 2)
 	n.knows("large", 1, 1, func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 2048, VCores: 2} }).add("large", "a")
 	n.jobs.SetLaunched(n.of["large"])
 	_, a := n.next(probe.Task)

@@ -45,7 +45,7 @@ func TestClaimsAreNoProbes(t *testing.T) {
 // A probe whose job was launched before its queue was long is found when its turn comes, though nobody was told.
 func TestShortQueuesBecomeLong(t *testing.T) {
 	jobs := &Jobs{}
-	w := New(&Config{Order: Shortest}, jobs, Amount{MemoryMB: 1})
+	w := New(&Config{Ranking: Shortest}, jobs, Amount{MemoryMB: 1})
 	var all []Handle
 	for range few + 1 {
 		all = append(all, jobs.Add(Job{Estimate: 1, Left: 1}))
@@ -75,7 +75,7 @@ func TestQueuesBecomeLongByParts(t *testing.T) {
 func becomeLongByParts(t *testing.T, again bool) {
 	t.Helper()
 	jobs := &Jobs{}
-	w := New(&Config{Order: Shortest, Bound: 1}, jobs, Amount{MemoryMB: 9})
+	w := New(&Config{Ranking: Shortest, Bound: 1}, jobs, Amount{MemoryMB: 9})
 	known := func(left int) Handle { return jobs.Add(Job{Estimate: 10, Left: left, Size: Amount{MemoryMB: 1}}) }
 	for range few + 1 {
 		if again {
@@ -119,7 +119,7 @@ func TestWatchersOfUsersThatLeft(t *testing.T) {
 func watchersOfUserThatLeft(t *testing.T, back bool) {
 	t.Helper()
 	jobs := &Jobs{}
-	w := New(&Config{Order: Shortest, Bound: 5}, jobs, Amount{MemoryMB: 1})
+	w := New(&Config{Ranking: Shortest, Bound: 5}, jobs, Amount{MemoryMB: 1})
 	var last Handle
 	for range few + 2 {
 		last = jobs.Add(Job{Left: 1, User: 1})

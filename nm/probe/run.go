@@ -138,7 +138,7 @@ func (w *Worker) Bind(s Slot, a Answer) {
 		return
 	}
 	if a == Task {
-		if w.cfg.Order == Shortest && !j.Long {
+		if w.cfg.Ranking == Shortest && !j.Long {
 			u.overtake(place, j.Estimate)
 		}
 		if w.cfg.Sticky && !j.Long {

@@ -46,7 +46,7 @@ func TestSumsAreThoseOfAWalk(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		jobs := &Jobs{}
 		w := New(&Config{
-			Order: Order(rng.IntN(2)), Bound: 5, Sticky: rng.IntN(2) == 0, Late: rng.IntN(2) == 0, Probes: 900, PerUser: 500, Reserved: 5, Suspensions: 2, Counted: true,
+			Ranking: Ranking(rng.IntN(2)), Bound: 5, Sticky: rng.IntN(2) == 0, Late: rng.IntN(2) == 0, Probes: 900, PerUser: 500, Reserved: 5, Suspensions: 2, Counted: true,
 		}, jobs, Amount{8, 8})
 		var known []Handle
 		var slots []Slot
@@ -149,7 +149,7 @@ func BenchmarkProbe(b *testing.B) {
 	for _, queued := range []int{0, 100, 1000, 10000, 20000} {
 		for _, sums := range []bool{false, true} {
 			b.Run(fmt.Sprintf("queued=%d/sums=%v", queued, sums), func(b *testing.B) {
-				cfg := &Config{Order: Shortest, Bound: 5, Sticky: true, Late: true, Probes: 30000, PerUser: 20000, Reserved: 100}
+				cfg := &Config{Ranking: Shortest, Bound: 5, Sticky: true, Late: true, Probes: 30000, PerUser: 20000, Reserved: 100}
 				if sums {
 					cfg.Counted, cfg.Least = true, Amount{1, 1}
 				}
@@ -188,7 +188,7 @@ func BenchmarkAsk(b *testing.B) {
 		for _, sums := range []bool{false, true} {
 			b.Run(fmt.Sprintf("queued=%d/sums=%v", queued, sums), func(b *testing.B) {
 				jobs := &Jobs{}
-				w := New(&Config{Order: Shortest, Bound: 5, Sticky: true, Late: true, Probes: 30000, PerUser: 20000, Reserved: 100, Counted: sums}, jobs, Amount{8, 8})
+				w := New(&Config{Ranking: Shortest, Bound: 5, Sticky: true, Late: true, Probes: 30000, PerUser: 20000, Reserved: 100, Counted: sums}, jobs, Amount{8, 8})
 				for i := range queued {
 					w.Add(jobs.Add(Job{Estimate: time.Second + time.Duration(i), Left: 1, User: int32(i % 2), Size: Amount{1, 1}}))
 				}
@@ -211,7 +211,7 @@ func BenchmarkAsk(b *testing.B) {
 // A user who has filled his queue doesn't have each turn of his cost a look at all of it. What is overtaken is bounded as ever.
 func TestOnlyTheOldestProbesAreCompared(t *testing.T) {
 	jobs := &Jobs{}
-	w := New(&Config{Order: Shortest, Bound: 5, Late: true, Looked: 2}, jobs, Amount{1, 1})
+	w := New(&Config{Ranking: Shortest, Bound: 5, Late: true, Looked: 2}, jobs, Amount{1, 1})
 	var all []Handle
 	for _, seconds := range []int{9, 4, 3, 2, 1} {
 		all = append(all, jobs.Add(Job{Estimate: time.Duration(seconds) * time.Second, Left: 1, Size: Amount{1, 1}}))
@@ -234,7 +234,7 @@ func BenchmarkNextBehindAGiant(b *testing.B) {
 		for _, queued := range []int{100, 1000, 10000} {
 			b.Run(fmt.Sprintf("queued=%d/looked=%d", queued, looked), func(b *testing.B) {
 				jobs := &Jobs{}
-				w := New(&Config{Order: Shortest, Bound: 5, Sticky: true, Late: true, Looked: looked, Counted: true}, jobs, Amount{1, 1})
+				w := New(&Config{Ranking: Shortest, Bound: 5, Sticky: true, Late: true, Looked: looked, Counted: true}, jobs, Amount{1, 1})
 				for i := range queued {
 					w.Add(jobs.Add(Job{Estimate: 1e6*time.Hour - time.Duration(i), Left: 1, Size: Amount{1, 1}}))
 				}
@@ -256,7 +256,7 @@ func BenchmarkCancel(b *testing.B) {
 	for _, queued := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprintf("queued=%d", queued), func(b *testing.B) {
 			jobs := &Jobs{}
-			w := New(&Config{Order: Shortest, Bound: 5, Sticky: true, Late: true, Counted: true}, jobs, Amount{1, 1})
+			w := New(&Config{Ranking: Shortest, Bound: 5, Sticky: true, Late: true, Counted: true}, jobs, Amount{1, 1})
 			for i := range queued {
 				w.Add(jobs.Add(Job{Estimate: time.Second + time.Duration(i), Left: 1, Size: Amount{1, 1}}))
 			}

@@ -11,7 +11,7 @@ import (
 func TestLongQueue(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		cfg := &Config{Order: Shortest, Bound: float64(rng.IntN(6)), Strict: rng.IntN(2) == 0, Sticky: rng.IntN(2) == 0, Late: rng.IntN(2) == 0}
+		cfg := &Config{Ranking: Shortest, Bound: float64(rng.IntN(6)), Strict: rng.IntN(2) == 0, Sticky: rng.IntN(2) == 0, Late: rng.IntN(2) == 0}
 		var known [2]Jobs
 		var queues [2]*Worker
 		for i := range queues {
@@ -96,9 +96,9 @@ func TestLongQueue(t *testing.T) {
 // TestWatchersLeave checks that a job whose probes come and go for long doesn't keep all of them.
 func TestWatchersLeave(t *testing.T) {
 	var known Jobs
-	w := New(&Config{Order: Shortest, Bound: 5}, &known, Amount{MemoryMB: 1})
+	w := New(&Config{Ranking: Shortest, Bound: 5}, &known, Amount{MemoryMB: 1})
 	a, b := known.Add(Job{Left: 1}), known.Add(Job{Left: 1})
-	left := New(&Config{Order: Shortest, Bound: 5}, &known, Amount{MemoryMB: 1})
+	left := New(&Config{Ranking: Shortest, Bound: 5}, &known, Amount{MemoryMB: 1})
 	for range few {
 		left.Add(a)
 		left.Add(b)
@@ -140,7 +140,7 @@ type longQueue struct {
 
 func newLongQueue(t *testing.T, cfg Config) *longQueue {
 	q := &longQueue{t: t, known: &Jobs{}}
-	cfg.Order = Shortest
+	cfg.Ranking = Shortest
 	q.Worker = New(&cfg, q.known, Amount{MemoryMB: 9})
 	q.first = q.comes(10*time.Second, 1)
 	for range 8 {

@@ -1,17 +1,17 @@
 package probe
 
-// Order is the order of the probes of one user.
-type Order uint8
+// Ranking is the order of the probes of one user.
+type Ranking uint8
 
-// Orders of probes.
+// Rankings of probes.
 const (
-	FIFO     Order = iota // as they arrive
-	Shortest              // least remaining work first (SRPT), within the starvation bound
+	FIFO     Ranking = iota // as they arrive
+	Shortest                // least remaining work first (SRPT), within the starvation bound
 )
 
 // Config is how a node treats probes. It doesn't change while a Worker uses it.
 type Config struct {
-	Order     Order
+	Ranking   Ranking
 	Bound     float64 // a probe may be overtaken until the estimates that passed it add up to so many times its own (Eagle: 5)
 	Strict    bool    // the bound must not be used up: a probe that would do so doesn't overtake
 	Sticky    bool    // after a task of a short job its probe asks again (sticky batch probing)
@@ -203,7 +203,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 func (w *Worker) Add(h Handle) {
 	w.numbers++
 	u := w.userOf(&w.jobs.rest[h])
-	if u.push(h, w.numbers); w.cfg.Order == Shortest {
+	if u.push(h, w.numbers); w.cfg.Ranking == Shortest {
 		u.note(w, h)
 	}
 	w.queued++

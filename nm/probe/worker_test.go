@@ -149,7 +149,7 @@ func TestAStickyProbeHasOneSlot(t *testing.T) {
 }
 
 func TestShortestRemainingWorkFirst(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5}, 1)
 	n.knows("a", 10, 10).knows("b", 4, 3).knows("c", 4, 2).knows("gone", 1, 1).add("a", "gone", "b", "c")
 	n.jobs.SetLaunched(n.of["gone"])
 	n.want(n.order(9), "c", "b", "a")
@@ -164,12 +164,12 @@ func TestStarvationBound(t *testing.T) {
 		strict bool
 		want   []string
 	}{{false, []string{"s", "s", "s", "s", "s", "a"}}, {true, []string{"s", "s", "s", "s", "a", "s"}}} {
-		n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Strict: c.strict}, 1)
+		n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Strict: c.strict}, 1)
 		n.knows("a", 2, 100).knows("s", 2, 1).add("a", "s", "s", "s", "s", "s", "s", "s")
 		n.want(n.order(6), c.want...)
 	}
 	// What isn't launched isn't charged.
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 1}, 1).knows("a", 2, 100).knows("s", 2, 1).add("a", "s", "s", "s")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 1}, 1).knows("a", 2, 100).knows("s", 2, 1).add("a", "s", "s", "s")
 	if name, s := n.next(probe.None); name != "s" {
 		t.Fatal(name)
 	} else {
@@ -179,20 +179,20 @@ func TestStarvationBound(t *testing.T) {
 }
 
 func TestLongWorkUnderShortest(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5}, 1)
 	n.knows("l", 100, 100, long).knows("a", 30, 90).knows("m", 25, 1, long).knows("z", 1, 1)
 	n.add("l", "a", "m", "z")
 	// The head is long. Then m has less work left than a, and ends the search before z.
 	n.want(n.order(4), "l", "m", "z", "a")
 	for _, left := range []int{2, 3} { // as much as a, and more: a is next
-		n = newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1).knows("a", 30, 2).knows("m", 30, left, long).add("a", "m")
+		n = newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5}, 1).knows("a", 30, 2).knows("m", 30, left, long).add("a", "m")
 		n.want(n.order(2), "a", "m")
 	}
 }
 
 // What a sticky probe's task took isn't waited for: nobody overtakes a probe while its task runs.
 func TestNobodyOvertakesWhatRuns(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 1, Sticky: true}, 2).knows("a", 2, 5).knows("s", 2, 1).knows("t", 2, 1).add("a")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 1, Sticky: true}, 2).knows("a", 2, 5).knows("s", 2, 1).knows("t", 2, 1).add("a")
 	_, a := n.next(probe.Task)
 	n.add("s", "t")
 	if name, _ := n.next(probe.Task); name != "s" {
@@ -422,7 +422,7 @@ func TestJobsAreForgotten(t *testing.T) {
 func TestCountsHold(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		cfg := probe.Config{Order: probe.Order(rng.IntN(2)), Bound: float64(rng.IntN(6)), Sticky: rng.IntN(2) > 0, Suspensions: 2}
+		cfg := probe.Config{Ranking: probe.Ranking(rng.IntN(2)), Bound: float64(rng.IntN(6)), Sticky: rng.IntN(2) > 0, Suspensions: 2}
 		n := newNode(t, cfg, 1+rng.Int64N(3))
 		var all []probe.Handle
 		for i := range 8 {
@@ -504,7 +504,7 @@ func TestCountsHold(t *testing.T) {
 
 // With Config.Late the probes of launched jobs wait for clones until nothing else does.
 func TestLateProbesComeLast(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Late: true}, 1).knows("gone", 1, 1).knows("a", 9, 9).add("gone", "a")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Late: true}, 1).knows("gone", 1, 1).knows("a", 9, 9).add("gone", "a")
 	n.jobs.SetLaunched(n.of["gone"])
 	if k := n.Others(); k != 1 {
 		t.Errorf("%d others wait", k)
@@ -529,7 +529,7 @@ func TestLateProbesComeLast(t *testing.T) {
 }
 
 func TestDroppedProbesAreNamed(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1).knows("gone", 1, 1).knows("a", 9, 9).add("gone", "a", "gone")
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5}, 1).knows("gone", 1, 1).knows("a", 9, 9).add("gone", "a", "gone")
 	n.jobs.SetLaunched(n.of["gone"])
 	n.next(probe.Task)
 	if d := n.Dropped(); len(d) != 2 || n.name[d[0]] != "gone" {
@@ -542,7 +542,7 @@ func TestDroppedProbesAreNamed(t *testing.T) {
 
 // Probes that are dropped or taken from within the queue leave the order of the others.
 func TestOrderAroundDroppedProbes(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5}, 1)
 	n.knows("gone", 1, 1).knows("a", 9, 2).knows("b", 9, 1).add("a", "gone", "b", "gone")
 	n.jobs.SetLaunched(n.of["gone"])
 	n.want(n.order(9), "b", "a")
@@ -619,7 +619,7 @@ func TestWeightsOfWhatTasksTook(t *testing.T) {
 func TestAsksThatGetNoTaskCostTheirSlotTime(t *testing.T) {
 	user := func(id int32) func(*probe.Job) { return func(j *probe.Job) { j.User = id } }
 	for took, least := range map[time.Duration]int{0: 9000, 100 * time.Millisecond: 900} {
-		n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Sticky: true, Late: true}, 1)
+		n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 5, Sticky: true, Late: true}, 1)
 		n.knows("idle", 1, 9, user(1)).knows("works", 1, 9, user(2))
 		n.jobs.SetLeft(n.of["works"], 1<<20)
 		now, worked, asked := time.Duration(0), time.Duration(0), 0
@@ -679,7 +679,7 @@ func TestNoAnswerRunsForNothing(t *testing.T) {
 
 // A queue that has its size allocates nothing.
 func TestNothingIsAllocated(t *testing.T) {
-	for _, cfg := range []probe.Config{{}, {Order: probe.Shortest, Bound: 5, Sticky: true, AvoidLong: true}} {
+	for _, cfg := range []probe.Config{{}, {Ranking: probe.Shortest, Bound: 5, Sticky: true, AvoidLong: true}} {
 		n := newNode(t, cfg, 2).knows("a", 1, 9).knows("b", 1, 9)
 		for range 64 {
 			n.add("a", "b")
@@ -705,7 +705,7 @@ func TestNothingIsAllocated(t *testing.T) {
 
 // Tasks that are expected to take no time use up the bound as well.
 func TestUnknownEstimatesUseUpTheBound(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 3}, 1).knows("large", 0, 10).knows("small", 0, 1)
+	n := newNode(t, probe.Config{Ranking: probe.Shortest, Bound: 3}, 1).knows("large", 0, 10).knows("small", 0, 1)
 	n.add("large")
 	for range 10 {
 		n.add("small")

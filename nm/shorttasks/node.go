@@ -154,7 +154,7 @@ func New(o Options) *Node {
 		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), staged: newStaged(o.Stager),
 	}
 	cfg := &probe.Config{
-		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: maxProbes, PerUser: maxOfUser, Reserved: reserved,
+		Ranking: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: maxProbes, PerUser: maxOfUser, Reserved: reserved,
 		Looked: maxLooked, Counted: true, Least: probe.Amount{MemoryMB: 1, VCores: 1},
 	}
 	n.worker = probe.New(cfg, &n.jobs, probe.Amount{})

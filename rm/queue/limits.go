@@ -233,10 +233,10 @@ func (p *parser) policy(q *Queue) {
 		return
 	}
 	name, v := p.own(q.Path, "ordering-policy", "fifo")
-	if q.OrderingPolicy, err = leafpolicy.ParseOrder(v); err != nil {
+	if q.OrderingPolicy, err = leafpolicy.ParseOrdering(v); err != nil {
 		p.fail(name, v, err.Error())
 	}
-	q.OrderSettings = leafpolicy.Read(q.OrderingPolicy, p.conf, func(key string) (name, value string) { return p.own(q.Path, key, "") }, p.fail)
+	q.OrderingSettings = leafpolicy.Read(q.OrderingPolicy, p.conf, func(key string) (name, value string) { return p.own(q.Path, key, "") }, p.fail)
 	q.SizeBasedWeight = p.truth(q.Path+".ordering-policy.fair.enable-size-based-weight", false)
 }
 

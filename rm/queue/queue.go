@@ -78,8 +78,8 @@ type Queue struct {
 	// OrderingPolicy is a leaf policy in a leaf (fifo, fair, fifo-with-partitions, fifo-for-pending-apps, or one that was
 	// added), utilization or priority-utilization in a parent; in a Fair tree fair, DRF or FIFO.
 	OrderingPolicy string
-	// OrderSettings are the settings that a leaf's OrderingPolicy has of its own; nil in a Fair tree.
-	OrderSettings leafpolicy.Values
+	// OrderingSettings are the settings that a leaf's OrderingPolicy has of its own; nil in a Fair tree.
+	OrderingSettings leafpolicy.Values
 	// StagePolicy is a stage policy, or "none"; see LeafPolicy.
 	StagePolicy string
 	// SizeBasedWeight makes the leaf's fair ordering weigh applications by what they ask for.

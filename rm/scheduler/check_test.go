@@ -72,7 +72,7 @@ func TestCheckFinds(t *testing.T) {
 				break
 			}
 		}, "shows 1 of 0"},
-		"an order of applications": {func(c *core.Core, a *core.App) { c.Orders.SetMask(a.El, 0) }, "user u doesn't stand by its first application"},
+		"an order of applications": {func(c *core.Core, a *core.App) { c.Rankings.SetMask(a.El, 0) }, "user u doesn't stand by its first application"},
 	} {
 		s, a := checked(t)
 		c.harm(s, a)

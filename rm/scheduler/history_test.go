@@ -336,7 +336,7 @@ func (h *history) preemption(w io.Writer, fair bool) {
 			q.Pending, q.Asked = records.Resource{}, records.Resource{}
 		}
 		fmt.Fprintln(w, q.Path, q.Parent, q.Used, q.Guaranteed, q.Maximum, q.Pending, q.Asked, q.Reserved, q.Killable, q.MaxAM, q.Priority, q.Disabled, q.IntraOff,
-			q.FairOrder, q.MinTimeout, q.FairTimeout, q.Threshold, q.Share.Kind, q.Share.Min, q.Share.Max, q.Share.Fair)
+			q.FairRanking, q.MinTimeout, q.FairTimeout, q.Threshold, q.Share.Kind, q.Share.Min, q.Share.Max, q.Share.Fair)
 	}
 	for _, a := range x.Apps {
 		if fair {

@@ -9,7 +9,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -222,7 +222,7 @@ func nothingWaitsInVain(t *testing.T, tree func(*rapid.T) *queue.Tree) {
 				if n := &s.core.Nodes.At[d.Node]; n.Open == NoWork || !s.core.Calc.Measure(n.Used).FitsIn(s.core.Calc.Measure(*s.core.Nodes.Capability(n))) {
 					t.Fatalf("%+v overfills node %d: %v of %v", d, d.Node, n.Used, *s.core.Nodes.Capability(n))
 				}
-				for q := s.core.Apps[d.App].Leaf; q != order.Nothing; q = s.core.Queues[q].Parent {
+				for q := s.core.Apps[d.App].Leaf; q != ranking.Nothing; q = s.core.Queues[q].Parent {
 					if q := &s.core.Queues[q]; s.core.Limited(q) && !s.core.Calc.Measure(q.Used).FitsIn(s.core.Calc.Measure(q.Maximum)) {
 						t.Fatalf("%+v takes %s above its maximum: %v of %v", d, q.Cfg.Path, q.Used, q.Maximum)
 					}

@@ -8,7 +8,7 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -130,7 +130,7 @@ func (s *part) queueView(h int32, now moment) QueueView {
 	if q.GuaranteedShare > 0 {
 		v.UsedShare = v.AbsoluteUsed / q.GuaranteedShare
 	}
-	if q.Parent != order.Nothing {
+	if q.Parent != ranking.Nothing {
 		v.Parent = s.core.Queues[q.Parent].Cfg.Path
 	}
 	if p := now.due[h]; p != nil {

@@ -10,8 +10,8 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/preempt"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -145,10 +145,10 @@ func (s *part) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[
 		Path: q.Cfg.Path, Parent: parent, Used: q.Used, Maximum: q.Maximum, Reserved: q.Reserved,
 		Guaranteed: q.Guaranteed.Min(q.Maximum), // as nothing is to be taken for what it can't have
 		Disabled:   q.Cfg.NoPreemption,
-		IntraOff:   q.Cfg.NoIntraPreemption || q.Apps == order.ByRatio, // only the leaf's policy knows who comes first there
+		IntraOff:   q.Cfg.NoIntraPreemption || q.Apps == ranking.ByRatio, // only the leaf's policy knows who comes first there
 		Means:      q.Cfg.Means, Unable: q.Cfg.Unable,
-		FairOrder:  q.Apps == order.ByAppUse || q.Apps == order.ByFairness,
-		MinTimeout: timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
+		FairRanking: q.Apps == ranking.ByAppUse || q.Apps == ranking.ByFairness,
+		MinTimeout:  timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
 	}
 	if s.core.Lends() && p.Maximum.IsZero() {
 		p.Maximum = s.core.Nodes.Cluster // it is lent what is idle: more isn't taken back than is asked for here, as in YARN
@@ -156,7 +156,7 @@ func (s *part) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[
 	for i, n := range q.Guaranteed {
 		p.MaxAM[i] = records.Whole(float64(n) * float64(q.Cfg.MaxAMShare))
 	}
-	if q.Parent != order.Nothing && s.core.Queues[q.Parent].Inner.Rule == order.ByPriorityAndUse {
+	if q.Parent != ranking.Nothing && s.core.Queues[q.Parent].Inner.Rule == ranking.ByPriorityAndUse {
 		p.Priority = q.Cfg.Priority
 	}
 	if share := shares[h]; share != nil {

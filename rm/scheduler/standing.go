@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"heddle/rm/scheduler/core"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -42,7 +42,7 @@ func (v View) count(st *Standing, h ContainerHandle) {
 	c := &core.Containers[h]
 	st.who[h] = true
 	st.nodes[c.Node]++
-	for q := core.Apps[c.App].Leaf; q != order.Nothing; q = core.Queues[q].Parent {
+	for q := core.Apps[c.App].Leaf; q != ranking.Nothing; q = core.Queues[q].Parent {
 		st.queues[queueIn{core, q}]++
 	}
 }
@@ -64,7 +64,7 @@ func (v View) Stuck(h ContainerHandle, st Standing) bool {
 	if free := core.Nodes.Free(n); !core.Calc.Fits(&lacks, &free) && n.Containers > st.nodes[c.Node]+self {
 		return false
 	}
-	for i := core.Apps[c.App].Leaf; i != order.Nothing; i = core.Queues[i].Parent {
+	for i := core.Apps[c.App].Leaf; i != ranking.Nothing; i = core.Queues[i].Parent {
 		q := &core.Queues[i]
 		left := q.Maximum
 		core.Calc.Sub(&left, &q.Used)

@@ -53,7 +53,7 @@ func of(r partition.Rules) mode {
 		central: current,
 	}
 	if r.Shortest {
-		m.node.Order = probe.Shortest
+		m.node.Ranking = probe.Shortest
 	}
 	if r.Steal {
 		m.steals = behindLong
@@ -74,11 +74,11 @@ var modes = map[string]mode{
 	"hawk-nosteal":   hawk.but(func(m *mode) { m.steals = never }),
 	"hawk-randsteal": hawk.but(func(m *mode) { m.steals = anyShort }),
 	"eagle":          eagle,
-	"eagle-sss":      eagle.but(func(m *mode) { m.node.Order, m.node.Sticky = probe.FIFO, false }),
-	"eagle-sss-sbp":  eagle.but(func(m *mode) { m.node.Order = probe.FIFO }),
+	"eagle-sss":      eagle.but(func(m *mode) { m.node.Ranking, m.node.Sticky = probe.FIFO, false }),
+	"eagle-sss-sbp":  eagle.but(func(m *mode) { m.node.Ranking = probe.FIFO }),
 	"idealeagle":     {sched: atLeast, central: current, node: probe.Config{Sticky: true}, perfect: true},
 	"clwl":           {sched: twice, central: current, all: true},
-	"dlwl-srpt":      {sched: twice, central: late, all: true, node: probe.Config{Order: probe.Shortest, Bound: eagle.node.Bound, Strict: true}},
+	"dlwl-srpt":      {sched: twice, central: late, all: true, node: probe.Config{Ranking: probe.Shortest, Bound: eagle.node.Bound, Strict: true}},
 }
 
 // Modes lists the systems.

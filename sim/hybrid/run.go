@@ -472,7 +472,7 @@ func (c *cluster) start(n int32) bool {
 	switch {
 	case c.node.Strict:
 		c.count(int32(ask.Job))
-	case c.node.Order == probe.Shortest:
+	case c.node.Ranking == probe.Shortest:
 		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: counted, job: int32(ask.Job)}))
 	}
 	return true

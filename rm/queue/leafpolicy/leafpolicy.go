@@ -20,17 +20,17 @@ var orders = map[string]string{
 	"fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions", "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
 }
 
-// AddOrder adds an order of applications that isn't one of YARN's, with its settings. It is for init functions.
-func AddOrder(name string, settings ...Setting) {
+// AddOrdering adds an order of applications that isn't one of YARN's, with its settings. It is for init functions.
+func AddOrdering(name string, settings ...Setting) {
 	orders[name] = ""
 	for _, s := range settings {
-		s.Order = name
+		s.Ordering = name
 		numbers = append(numbers, s)
 	}
 }
 
-// ParseOrder returns the name of an order, which may be given as the name of its class. An error names those that there are.
-func ParseOrder(v string) (name string, err error) {
+// ParseOrdering returns the name of an order, which may be given as the name of its class. An error names those that there are.
+func ParseOrdering(v string) (name string, err error) {
 	for name, class := range orders {
 		if v == name || class != "" && v == policyPackage+class {
 			return name, nil

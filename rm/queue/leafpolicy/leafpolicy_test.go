@@ -8,18 +8,18 @@ import (
 )
 
 func TestOrders(t *testing.T) {
-	AddOrder("added")
+	AddOrdering("added")
 	defer delete(orders, "added")
 	for given, want := range map[string]string{
 		"fifo": "fifo", "fair": "fair", "added": "added", policyPackage + "FairOrderingPolicy": "fair",
 		policyPackage + "FifoOrderingPolicyForPendingApps": "fifo-for-pending-apps",
 	} {
-		if got, err := ParseOrder(given); got != want || err != nil {
+		if got, err := ParseOrdering(given); got != want || err != nil {
 			t.Errorf("%s: got %q, %v", given, got, err)
 		}
 	}
 	for _, given := range []string{"", "FAIR", "FairOrderingPolicy", policyPackage} { // an order that isn't YARN's has no class
-		if got, err := ParseOrder(given); got != "fifo" || err == nil || !strings.Contains(err.Error(), "added, fair, fifo, fifo-for-pending-apps") {
+		if got, err := ParseOrdering(given); got != "fifo" || err == nil || !strings.Contains(err.Error(), "added, fair, fifo, fifo-for-pending-apps") {
 			t.Errorf("%q: got %q, %v", given, got, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 type Setting struct {
 	Name        string
 	Least, Most float64
-	Order       string // AddOrder sets it
+	Ordering    string // AddOrdering sets it
 }
 
 // numbers are the settings of all orders.
@@ -22,10 +22,10 @@ var numbers []Setting
 type Values map[string]float64
 
 // Key returns a setting's key in a queue, behind the queue's path.
-func (s *Setting) Key() string { return "ordering-policy." + s.Order + "." + s.Name }
+func (s *Setting) Key() string { return "ordering-policy." + s.Ordering + "." + s.Name }
 
 // Default returns the key of its value in queues that don't set it.
-func (s *Setting) Default() string { return "heddle.scheduler." + s.Order + "." + s.Name }
+func (s *Setting) Default() string { return "heddle.scheduler." + s.Ordering + "." + s.Name }
 
 // Parse reads its value. An error says what is allowed.
 func (s *Setting) Parse(text string) (float64, error) {
@@ -60,7 +60,7 @@ func Read(order string, c *conf.Config, own func(key string) (name, value string
 				fail(name, text, err.Error())
 			}
 		}
-		if s.Order == order {
+		if s.Ordering == order {
 			out[s.Name] = x
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func withSetting(t *testing.T) {
 	was := slices.Clone(numbers)
 	t.Cleanup(func() { numbers = was; delete(orders, "hopper") })
-	AddOrder("hopper", Setting{Name: "epsilon", Least: 0, Most: 1})
+	AddOrdering("hopper", Setting{Name: "epsilon", Least: 0, Most: 1})
 }
 
 func TestSettingsOfAnOrder(t *testing.T) {

@@ -49,26 +49,26 @@ func Parse(key, word string) (Means, error) {
 	return Means(i), nil
 }
 
-// Order is the order in which containers are suspended.
-type Order uint8
+// Ranking is the order in which containers are suspended.
+type Ranking uint8
 
 // Orders of suspension.
 const (
-	ByRemaining     Order = iota // those of the application that needs longest until it ends (BIG-C)
-	ByLeastAttained              // those that began last
-	ByCost                       // those whose memory is moved fastest for what that frees
+	ByRemaining     Ranking = iota // those of the application that needs longest until it ends (BIG-C)
+	ByLeastAttained                // those that began last
+	ByCost                         // those whose memory is moved fastest for what that frees
 )
 
 var orders = [...]string{ByRemaining: "remaining", ByLeastAttained: "least-attained", ByCost: "cost"}
 
-func (o Order) String() string { return orders[o] }
+func (o Ranking) String() string { return orders[o] }
 
 // Settings are those of all queues.
 type Settings struct {
 	Means Means // of queues that say nothing else
 	// Unable is the means for containers on nodes that can't suspend: Kill or Spare.
 	Unable     Means
-	Order      Order
+	Ranking    Ranking
 	MinimumAge time.Duration    // younger containers are spared
 	Step       records.Resource // that Graceful takes from a container at a time
 	// Tries is how many times in a row a suspended container must find room on its node before it resumes, D in BIG-C.
@@ -94,7 +94,7 @@ func Of(c *conf.Config) Settings {
 	order := max(slices.Index(orders[:], c.Text(prefix+".order")), 0)
 	unit := records.NewResource(int64(c.Int(prefix+".unit.memory-mb")), int64(c.Int(prefix+".unit.vcores")))
 	return Settings{
-		Means: m, Unable: unable, Order: Order(order), MinimumAge: c.Duration(prefix + ".min-runtime-ms"),
+		Means: m, Unable: unable, Ranking: Ranking(order), MinimumAge: c.Duration(prefix + ".min-runtime-ms"),
 		Step: unit.Times(int64(c.Int(prefix + ".step"))), Tries: c.Int(prefix + ".resume-tries"),
 		Most: c.Int(prefix + ".max-suspensions"), Longest: c.Duration(prefix + ".max-suspended-ms"),
 		Periodic: !c.Bool(prefix + ".on-demand"), Footprint: c.Text(prefix+".level") == "footprint",

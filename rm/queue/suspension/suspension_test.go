@@ -22,7 +22,7 @@ func TestSuspensionIsConfigured(t *testing.T) {
 		"heddle.scheduler.preemption.on-demand": "false", "heddle.scheduler.preemption.level": "footprint",
 	}))
 	want := Settings{
-		Means: Immediate, Unable: Kill, Order: ByLeastAttained, MinimumAge: 1500 * time.Millisecond,
+		Means: Immediate, Unable: Kill, Ranking: ByLeastAttained, MinimumAge: 1500 * time.Millisecond,
 		Step: records.NewResource(5000, 15), Tries: 0, Most: 7, Longest: time.Minute, Periodic: true, Footprint: true,
 	}
 	if got != want {

@@ -3,7 +3,7 @@ package class
 import (
 	"math/bits"
 
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -13,7 +13,7 @@ const Shared = 63
 
 // Tight is a bit beside those of the classes. A queue has it while it, or one below it, has an ask that is larger than
 // what that queue's own maximum leaves.
-const Tight = order.Mask(1) << (Shared - 1)
+const Tight = ranking.Mask(1) << (Shared - 1)
 
 // Table is the classes that there are, and which of them may have room. Make it with New.
 type Table struct {
@@ -23,9 +23,9 @@ type Table struct {
 	full    [Shared]records.Resource // as it is asked for
 	demands [Shared]int32
 	shared  int32 // demands of the class Shared
-	taken   order.Mask
-	guest   order.Mask // classes of guests
-	open    order.Mask // classes that some node may have room for
+	taken   ranking.Mask
+	guest   ranking.Mask // classes of guests
+	open    ranking.Mask // classes that some node may have room for
 }
 
 // New returns a table without classes.
@@ -86,13 +86,13 @@ func (c *Table) Drop(i uint8) {
 }
 
 // Opened returns the classes that some node may have room for: an upper bound.
-func (c *Table) Opened() order.Mask { return c.open }
+func (c *Table) Opened() ranking.Mask { return c.open }
 
 // Guests returns the classes of what applications ask for in another partition.
-func (c *Table) Guests() order.Mask { return c.guest }
+func (c *Table) Guests() ranking.Mask { return c.guest }
 
 // Taken returns the classes that are asked for, without Shared.
-func (c *Table) Taken() order.Mask { return c.taken }
+func (c *Table) Taken() ranking.Mask { return c.taken }
 
 // Some reports whether a capability that is asked for meets a condition. Where capabilities share a class, one of them may.
 func (c *Table) Some(meets func(capability *records.Resource) bool) bool {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
 // admit lets an application that was just submitted continue to wait for the limit on ApplicationMasters, unless too many run.
@@ -31,14 +31,14 @@ func (s *Core) admit(h handle.App) {
 // reached its limit, or nothing if it is the user.
 func (s *Core) MayRun(a *App) (ok bool, full int32) {
 	if !s.Rules.Parallel {
-		return true, order.Nothing
+		return true, ranking.Nothing
 	}
-	for h := a.Leaf; h != order.Nothing; h = s.Queues[h].Parent {
+	for h := a.Leaf; h != ranking.Nothing; h = s.Queues[h].Parent {
 		if q := &s.Queues[h]; q.Runnable >= q.Cfg.MaxParallelApps {
 			return false, h
 		}
 	}
-	return s.Running[a.Spec.User] < s.Tree.Settings.MaxParallel(a.Spec.User), order.Nothing
+	return s.Running[a.Spec.User] < s.Tree.Settings.MaxParallel(a.Spec.User), ranking.Nothing
 }
 
 // countRunning counts an application, or one less, for the limits on how many run at once.
@@ -47,7 +47,7 @@ func (s *Core) countRunning(a *App, n int32) {
 	if s.partial {
 		return
 	}
-	for h := a.Leaf; h != order.Nothing; h = s.Queues[h].Parent {
+	for h := a.Leaf; h != ranking.Nothing; h = s.Queues[h].Parent {
 		s.Queues[h].Runnable += n
 	}
 	if s.Running[a.Spec.User] += n; s.Running[a.Spec.User] == 0 {
@@ -149,7 +149,7 @@ func (s *Core) start(h handle.App) {
 	u.Active++
 	q.AmUsed, u.AmUsed = q.AmUsed.Add(a.Am), u.AmUsed.Add(a.Am)
 	s.seedKey(a, u.Apps.Rule)
-	s.Orders.Enter(&u.Apps, a.El)
+	s.Rankings.Enter(&u.Apps, a.El)
 }
 
 // stop makes an application inactive. Its asks wait with it.
@@ -164,7 +164,7 @@ func (s *Core) stop(h handle.App) {
 	q.Active--
 	u.Active--
 	q.AmUsed, u.AmUsed = q.AmUsed.Sub(a.Am), u.AmUsed.Sub(a.Am)
-	s.Orders.Leave(&u.Apps, a.El)
+	s.Rankings.Leave(&u.Apps, a.El)
 	s.placeUser(a.User)
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -93,7 +93,7 @@ func (s *Core) enterApp(h handle.App, spec AppSpec) {
 		am = s.Policy.Master(spec.AM)
 	}
 	s.Apps = handle.Fit(s.Apps, h, App{})
-	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Orders.Take(int32(h)), Set: demand.NewSet()}
+	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Rankings.Take(int32(h)), Set: demand.NewSet()}
 	s.join(h, leaf)
 }
 
@@ -108,7 +108,7 @@ func (s *Core) join(h handle.App, leaf int32) {
 		s.userWishes(a, 1)
 	}
 	s.Users[u].Total++
-	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
+	for q := leaf; q != ranking.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total++
 		s.Calc.Add(&s.Queues[q].Pending, &a.PendingSum)
 	}
@@ -127,7 +127,7 @@ func (s *Core) part(h handle.App) {
 	if a.wishes > 0 { // in other partitions
 		s.userWishes(a, -1)
 	}
-	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+	for q := a.Leaf; q != ranking.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total--
 		s.Calc.Sub(&s.Queues[q].Pending, &a.PendingSum)
 	}
@@ -153,7 +153,7 @@ func (s *Core) RemoveApp(h handle.App) {
 	s.part(h)
 	delete(s.facts, h)
 	a.Live = false
-	s.Orders.Give(a.El)
+	s.Rankings.Give(a.El)
 	if !s.partial {
 		s.handles.Apps.Give(h)
 	}
@@ -205,10 +205,10 @@ func (s *Core) SetPriority(h handle.App, priority int32) {
 	if at >= 0 {
 		s.enqueue(h)
 	}
-	if s.Orders.In(a.El) {
+	if s.Rankings.In(a.El) {
 		u := &s.Users[a.User]
 		s.seedKey(a, u.Apps.Rule)
-		s.Orders.Moved(&u.Apps, a.El)
+		s.Rankings.Moved(&u.Apps, a.El)
 		s.placeUser(a.User)
 	}
 	s.settle(h)
@@ -233,7 +233,7 @@ func (s *Core) UpdateAsks(h handle.App, asks []Ask) {
 
 // askedFor adds to what the queues above an application wait for.
 func (s *Core) askedFor(a *App, more *records.Resource) {
-	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+	for q := a.Leaf; q != ranking.Nothing; q = s.Queues[q].Parent {
 		s.Calc.Add(&s.Queues[q].Pending, more)
 	}
 }
@@ -303,11 +303,11 @@ func (s *Core) placeApp(h handle.App) {
 		s.wish(h, wants)
 	}
 	changed := s.appKey(a, u.Apps.Rule)
-	if changed && s.Orders.In(a.El) {
-		s.Orders.Moved(&u.Apps, a.El)
+	if changed && s.Rankings.In(a.El) {
+		s.Rankings.Moved(&u.Apps, a.El)
 		s.rekeyElsewhere(h, u.Apps.Rule)
 	}
-	if s.Orders.SetMask(a.El, s.maskOf(a)) || changed {
+	if s.Rankings.SetMask(a.El, s.maskOf(a)) || changed {
 		s.placeUser(a.User)
 	}
 }
@@ -316,14 +316,14 @@ func (s *Core) placeApp(h handle.App) {
 func (s *Core) placeUser(h int32) {
 	u := &s.Users[h]
 	if s.userKey(u) {
-		s.Orders.Moved(&s.Queues[u.Leaf].Inner, u.el)
+		s.Rankings.Moved(&s.Queues[u.Leaf].Inner, u.el)
 	}
-	s.Orders.SetMask(u.el, s.Orders.Offers(&u.Apps))
+	s.Rankings.SetMask(u.el, s.Rankings.Offers(&u.Apps))
 }
 
 // settleQueue updates keys and masks from a leaf up to the root, and forgets what was known to be closed in them.
 func (s *Core) settleQueue(leaf int32) {
-	for h := leaf; h != order.Nothing; h = s.Queues[h].Parent {
+	for h := leaf; h != ranking.Nothing; h = s.Queues[h].Parent {
 		s.placeQueue(h)
 	}
 }
@@ -331,13 +331,13 @@ func (s *Core) settleQueue(leaf int32) {
 func (s *Core) placeQueue(h int32) {
 	q := &s.Queues[h]
 	q.LimitKnown = false
-	if q.Parent == order.Nothing {
+	if q.Parent == ranking.Nothing {
 		return
 	}
 	if o := &s.Queues[q.Parent].Inner; s.Policy.QueueKey(q, o.Rule) {
-		s.Orders.Moved(o, q.El)
+		s.Rankings.Moved(o, q.El)
 	}
-	s.Orders.SetMask(q.El, s.offers(q))
+	s.Rankings.SetMask(q.El, s.offers(q))
 }
 
 func (s *Core) BlacklistOf(a *App) []string {

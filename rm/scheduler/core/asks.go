@@ -6,7 +6,7 @@ import (
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
 // Names of package demand that callers of the core need.
@@ -89,7 +89,7 @@ func (s *Core) dropDemand(a *App, d *Demand) {
 func (s *Core) setWhy(d *Demand, w demand.Blocked) { s.Demanded.SetWhy(&s.Apps[d.App].Set, d, w) }
 
 // maskOf returns the classes of which an application could take a container now.
-func (s *Core) maskOf(a *App) order.Mask {
+func (s *Core) maskOf(a *App) ranking.Mask {
 	if !a.Active {
 		return 0
 	}

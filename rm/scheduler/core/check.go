@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -18,7 +18,7 @@ func (s *Core) mustHold() {
 
 // Check looks for sums that don't add up, orders that are out of order, and masks that hide something.
 func (s *Core) Check() error {
-	return errors.Join(s.checkContainers(), s.checkQueues(), s.checkOrders(), s.Policy.Check())
+	return errors.Join(s.checkContainers(), s.checkQueues(), s.checkRankings(), s.Policy.Check())
 }
 
 func (s *Core) checkContainers() error {
@@ -115,7 +115,7 @@ func (s *Core) checkQueues() error {
 		})
 		ofUser[a.User] = ofUser[a.User].add(x)
 		x.used = x.used.Sub(s.withheld[handle.App(h)])
-		for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+		for q := a.Leaf; q != ranking.Nothing; q = s.Queues[q].Parent {
 			ofQueue[q] = ofQueue[q].add(x)
 		}
 	}
@@ -148,24 +148,24 @@ func (s *Core) checkQueues() error {
 	return nil
 }
 
-func (s *Core) checkOrders() error {
+func (s *Core) checkRankings() error {
 	for h := range s.Queues {
 		if q := &s.Queues[h]; q.Live {
-			if err := s.Orders.Check(&q.Inner); err != nil {
+			if err := s.Rankings.Check(&q.Inner); err != nil {
 				return fmt.Errorf("queue %s: %w", q.Cfg.Path, err)
 			}
 		}
 	}
 	for h := range s.Users {
 		if u := &s.Users[h]; u.Total > 0 {
-			if err := s.Orders.Check(&u.Apps); err != nil {
+			if err := s.Rankings.Check(&u.Apps); err != nil {
 				return fmt.Errorf("user %s: %w", u.Name, err)
 			}
 			if s.userKey(u) {
 				return fmt.Errorf("user %s doesn't stand by its first application", u.Name)
 			}
-			if own := s.Orders.Own(u.el); own != s.Orders.Offers(&u.Apps) {
-				return fmt.Errorf("user %s shows %b of %b", u.Name, own, s.Orders.Offers(&u.Apps))
+			if own := s.Rankings.Own(u.el); own != s.Rankings.Offers(&u.Apps) {
+				return fmt.Errorf("user %s shows %b of %b", u.Name, own, s.Rankings.Offers(&u.Apps))
 			}
 		}
 	}
@@ -175,8 +175,8 @@ func (s *Core) checkOrders() error {
 				return fmt.Errorf("application %d: %w", h, err)
 			}
 		}
-		if a := &s.Apps[h]; a.Live && a.Active && s.Orders.Own(a.El) != s.maskOf(a) {
-			return fmt.Errorf("application %d shows %b of %b", h, s.Orders.Own(a.El), s.maskOf(a))
+		if a := &s.Apps[h]; a.Live && a.Active && s.Rankings.Own(a.El) != s.maskOf(a) {
+			return fmt.Errorf("application %d shows %b of %b", h, s.Rankings.Own(a.El), s.maskOf(a))
 		}
 	}
 	return nil

@@ -45,18 +45,18 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"a leaf's active applications": {func(c *cluster, h handle.App) { c.Queues[c.Apps[h].Leaf].Active++ }, "queue root.a has"},
 		"the order of queues": {func(c *cluster, h handle.App) {
 			for _, q := range c.Queues[core.Root].Below {
-				c.Orders.Key(c.Queues[q].El).Ratio = float64(q)
+				c.Rankings.Key(c.Queues[q].El).Ratio = float64(q)
 			}
 		}, "queue root: "},
 		"the order of applications": {func(c *cluster, h handle.App) {
-			c.Orders.Key(c.Apps[h].El).Priority = -5
-			c.Orders.Key(c.Apps[h-1].El).Priority = -9
+			c.Rankings.Key(c.Apps[h].El).Priority = -5
+			c.Rankings.Key(c.Apps[h-1].El).Priority = -9
 		}, "user u: "},
 		"the first application of a user": {func(c *cluster, h handle.App) {
-			c.Orders.Key(c.Apps[h].El).Priority = 99
-			c.Orders.Key(c.Apps[h-1].El).Priority = 98
+			c.Rankings.Key(c.Apps[h].El).Priority = 99
+			c.Rankings.Key(c.Apps[h-1].El).Priority = 98
 		}, "user u"},
-		"what an application offers": {func(c *cluster, h handle.App) { c.Orders.SetMask(c.Apps[h].El, 1<<40) }, "u"},
+		"what an application offers": {func(c *cluster, h handle.App) { c.Rankings.SetMask(c.Apps[h].El, 1<<40) }, "u"},
 		"how many requests it has":   {func(c *cluster, h handle.App) { c.Apps[h].Requests++ }, "application 1: 2 requests"},
 		"how many are blocked":       {func(c *cluster, h handle.App) { c.Apps[h].Blocked++ }, "application 1: 2 requests"},
 		"that there is just one":     {func(c *cluster, h handle.App) { c.Apps[h].Sole = request(c, h, 3) }, "application 1"},

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -18,10 +18,10 @@ type Container struct {
 }
 
 // noContainer stands where another core has a container.
-var noContainer = Container{size: order.Nothing, Reservation: order.Nothing}
+var noContainer = Container{size: ranking.Nothing, Reservation: ranking.Nothing}
 
-func (c *Container) Live() bool     { return c.size != order.Nothing }
-func (c *Container) Reserved() bool { return c.Reservation != order.Nothing }
+func (c *Container) Live() bool     { return c.size != ranking.Nothing }
+func (c *Container) Reserved() bool { return c.Reservation != ranking.Nothing }
 
 // Holds returns a container's claim: what its application, user and queues are charged.
 func (s *Core) Holds(c *Container) *records.Resource { return s.sizes.Amount(c.size) }
@@ -32,7 +32,7 @@ func (s *Core) newContainer(a handle.App, n handle.Node, r *records.Resource) ha
 	if int(h) >= len(s.Containers) {
 		s.Containers = handle.Fit(s.Containers, h, noContainer)
 	}
-	s.Containers[h] = Container{App: a, Node: n, size: s.sizes.Hold(r), Reservation: order.Nothing}
+	s.Containers[h] = Container{App: a, Node: n, size: s.sizes.Hold(r), Reservation: ranking.Nothing}
 	return h
 }
 
@@ -46,7 +46,7 @@ func (s *Core) endContainer(h handle.Container) {
 func (s *Core) leaveContainer(h handle.Container) {
 	c := &s.Containers[h]
 	s.sizes.Drop(c.size)
-	c.size = order.Nothing
+	c.size = ranking.Nothing
 }
 
 // Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.
@@ -162,7 +162,7 @@ func (s *Core) chargeApp(h handle.App, claim, held *records.Resource, containers
 // noteHeld notes that an application and its queues have had something on nodes with a label.
 func noteHeld(s *Core, a *App) {
 	a.Held = true
-	for i := a.Leaf; i != order.Nothing; i = s.Queues[i].Parent {
+	for i := a.Leaf; i != ranking.Nothing; i = s.Queues[i].Parent {
 		s.Queues[i].Held = true
 	}
 }
@@ -182,7 +182,7 @@ func (s *Core) chargeUser(a *App, r *records.Resource) {
 // chargeQueues adds to what a leaf and those above it hold.
 func (s *Core) chargeQueues(leaf int32, r *records.Resource, containers int) {
 	s.Changes++
-	for i := leaf; i != order.Nothing; i = s.Queues[i].Parent {
+	for i := leaf; i != ranking.Nothing; i = s.Queues[i].Parent {
 		q := &s.Queues[i]
 		s.Calc.Add(&q.Used, r)
 		q.Containers += int32(containers)

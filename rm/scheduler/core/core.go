@@ -12,8 +12,8 @@ import (
 	"heddle/rm/scheduler/intern"
 	"heddle/rm/scheduler/measure"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/rm/scheduler/staged"
 	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
@@ -36,7 +36,7 @@ type Core struct {
 	ByPath     map[string]int32
 	Users      []User
 	freeUsers  []int32
-	Orders     order.Arena
+	Rankings   ranking.Arena
 	Classes    class.Table
 
 	cursor int                                   // where the next search for any node begins, so that load spreads
@@ -84,7 +84,7 @@ type Core struct {
 	parked       demand.Parked
 	Placing      *constraint.Table // shared by the cores of all partitions
 	Unmet        demand.Unmets
-	Picked       order.Mask // the classes that the application that was picked last could have
+	Picked       ranking.Mask // the classes that the application that was picked last could have
 	Out          []Decision
 }
 
@@ -133,7 +133,7 @@ func (s *Core) Schedule(now int64) []Decision {
 	s.Policy.Begin()
 	for more := true; more; more = s.Roomier || s.reviseLeaves() || s.Unmet.Retry(s.Now, s.Placing, len(s.Nodes.At), s.Unpark) {
 		s.fill()
-		for h := s.Policy.Next(); h != order.Nothing; h = s.Policy.Next() {
+		for h := s.Policy.Next(); h != ranking.Nothing; h = s.Policy.Next() {
 			s.place(handle.App(h))
 		}
 	}

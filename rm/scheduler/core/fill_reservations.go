@@ -8,7 +8,7 @@ import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
 // reservations says which reservations need to be looked at. There may be as many as nodes, of which an event concerns one or none:
@@ -52,7 +52,7 @@ func (s *Core) countReservations() {
 
 // nextOpen returns the index, from i on, of the first reservation that is to be looked at: its own node has room for it, or it is of a class for which
 // some other node has. It is the end if there is none.
-func (s *Core) nextOpen(i int, open order.Mask) int {
+func (s *Core) nextOpen(i int, open ranking.Mask) int {
 	ready := s.nextReady(i)
 	if open == 0 {
 		return ready
@@ -80,7 +80,7 @@ func (s *Core) nextReady(i int) int {
 }
 
 // roomElsewhere returns the classes of reservations for which some node that isn't reserved has room.
-func (s *Core) roomElsewhere() (m order.Mask) {
+func (s *Core) roomElsewhere() (m ranking.Mask) {
 	for left := s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); s.ReservedOf[i] > 0 && s.Nodes.Index.Has(s.Classes.Size(i)) {
 			m |= 1 << i
@@ -102,7 +102,7 @@ func (s *Core) fillOnce() {
 	elsewhere := s.Rules.FillElsewhere
 	all := s.Recheck || s.ReservedOf[class.Shared] > 0
 	s.Recheck = false
-	var open order.Mask
+	var open ranking.Mask
 	changed := elsewhere
 	for i := 0; i < len(s.Reserved); {
 		if !all {

@@ -3,7 +3,7 @@ package core
 import (
 	"heddle/internal/invariants"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -52,7 +52,7 @@ func (s *Core) CanHold(h handle.Container, to records.Resource) bool {
 // belowBounds reports whether a queue and those above it can have so much more, of those whose maximum is less than all. The others
 // have room where a node has.
 func (s *Core) belowBounds(h int32, size *records.Resource) bool {
-	for ; h != order.Nothing; h = s.Queues[h].Parent {
+	for ; h != ranking.Nothing; h = s.Queues[h].Parent {
 		if q := &s.Queues[h]; q.Bounded {
 			left := q.Maximum
 			if s.Calc.Sub(&left, &q.Used); !s.Calc.Fits(size, &left) {
@@ -113,7 +113,7 @@ func (s *Core) withhold(h handle.Container, to records.Resource) {
 // Withheld returns what the containers of a queue lack of their claims together, as they are suspended or shrunk.
 func (s *Core) Withheld(queue int32) (sum records.Resource) {
 	for h, lacks := range s.withheld {
-		for q := s.Apps[h].Leaf; q != order.Nothing; q = s.Queues[q].Parent {
+		for q := s.Apps[h].Leaf; q != ranking.Nothing; q = s.Queues[q].Parent {
 			if q == queue {
 				sum = sum.Add(lacks)
 			}

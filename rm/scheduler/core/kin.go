@@ -3,7 +3,7 @@ package core
 import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -119,8 +119,8 @@ func wishesOf(s *Core, leaf *queue.Queue, name string) int32 {
 }
 
 // rekeyElsewhere puts the parts of an application in other partitions into their places, where these hang on what it has in all.
-func (s *Core) rekeyElsewhere(h handle.App, r order.Rule) {
-	if s.Kin == nil || r != order.ByAppUse {
+func (s *Core) rekeyElsewhere(h handle.App, r ranking.Rule) {
+	if s.Kin == nil || r != ranking.ByAppUse {
 		return
 	}
 	for _, c := range *s.Kin {
@@ -129,7 +129,7 @@ func (s *Core) rekeyElsewhere(h handle.App, r order.Rule) {
 		}
 		a := &c.Apps[h]
 		if u := &c.Users[a.User]; c.appKey(a, u.Apps.Rule) {
-			c.Orders.Moved(&u.Apps, a.El)
+			c.Rankings.Moved(&u.Apps, a.El)
 			c.placeUser(a.User)
 			stir(c, a.Leaf)
 		}
@@ -141,7 +141,7 @@ func (s *Core) Memory(a *App) (used, pending int64) {
 	if s.Kin == nil {
 		return a.Used[records.Memory], a.PendingSum[records.Memory]
 	}
-	h := handle.App(s.Orders.Ref(a.El))
+	h := handle.App(s.Rankings.Ref(a.El))
 	for _, c := range *s.Kin {
 		if c.Has(h) {
 			used, pending = used+c.Apps[h].Used[records.Memory], pending+c.Apps[h].PendingSum[records.Memory]

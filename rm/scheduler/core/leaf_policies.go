@@ -6,8 +6,8 @@ import (
 
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -21,14 +21,14 @@ type guides struct{ *Core }
 // guide makes the policy of a leaf, or keeps the one that it has.
 func (q *Queue) guide() {
 	switch {
-	case !q.Leaf || q.Apps != order.ByRatio:
+	case !q.Leaf || q.Apps != ranking.ByRatio:
 		q.unguide()
 	case q.guard == nil || q.guard.Name != q.Cfg.LeafPolicy():
 		q.unguide()
 		q.guard = leaf.New(q.Cfg.LeafPolicy())
 		fallthrough
 	default:
-		q.guard.Configure(q.Cfg.OrderSettings)
+		q.guard.Configure(q.Cfg.OrderingSettings)
 	}
 }
 
@@ -214,9 +214,9 @@ func (s *Core) reviseLeaves() (changed bool) {
 // askOverdue finds the applications of a leaf that have waited for so long that its policy holds them back no more.
 func (s guides) askOverdue(leaf int32, q *Queue) {
 	s.overdue = s.overdue[:0]
-	s.Orders.All(&q.Inner, func(u int32) bool {
-		s.Orders.All(&s.Users[s.Orders.Ref(u)].Apps, func(i int32) bool {
-			if h := handle.App(s.Orders.Ref(i)); s.Apps[h].Wants && q.guard.Overdue(s.Apps[h].since, s.Now) {
+	s.Rankings.All(&q.Inner, func(u int32) bool {
+		s.Rankings.All(&s.Users[s.Rankings.Ref(u)].Apps, func(i int32) bool {
+			if h := handle.App(s.Rankings.Ref(i)); s.Apps[h].Wants && q.guard.Overdue(s.Apps[h].since, s.Now) {
 				s.overdue = append(s.overdue, h)
 			}
 			return true
@@ -292,7 +292,7 @@ func (s guides) toldAll(a *App) {
 		}
 	}
 	s.Queues[a.Leaf].guard.Master(s.leafApp(a), a.Am)
-	if f, known := s.facts[handle.App(s.Orders.Ref(a.El))]; known {
+	if f, known := s.facts[handle.App(s.Rankings.Ref(a.El))]; known {
 		s.toldFacts(a, f)
 	}
 }
@@ -352,7 +352,7 @@ func (s *Core) PolicyOf(a *App) (*leaf.Guard, leaf.App) { return s.Queues[a.Leaf
 
 func (s *Core) leafApp(a *App) leaf.App {
 	return leaf.App{
-		Handle: handle.App(s.Orders.Ref(a.El)), Seq: a.Spec.Seq, Priority: a.Spec.Priority, Containers: a.Running, User: a.Spec.User,
+		Handle: handle.App(s.Rankings.Ref(a.El)), Seq: a.Spec.Seq, Priority: a.Spec.Priority, Containers: a.Running, User: a.Spec.User,
 		Type: a.Spec.Type, Weight: s.Users[a.User].Weight,
 		Used: &a.Used, Pending: &a.PendingSum,
 	}

@@ -2,7 +2,7 @@ package core
 
 import (
 	"heddle/rm/queue"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -43,7 +43,7 @@ func (s *Core) Limited(q *Queue) bool { return q.Bounded || s.Rules.ReservedIsUs
 // ResourceLimits).
 func (s *Core) Room(h int32) records.Resource {
 	q := &s.Queues[h]
-	if q.Parent == order.Nothing {
+	if q.Parent == ranking.Nothing {
 		return q.Maximum
 	}
 	above := &s.Queues[q.Parent]

@@ -4,8 +4,8 @@ import (
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -141,7 +141,7 @@ func (s *Core) Attach(h handle.Node, l *Leaving) {
 		m := &l.Containers[i]
 		s.start(m.App)
 		s.Containers = handle.Fit(s.Containers, m.Container, noContainer)
-		s.Containers[m.Container] = Container{App: m.App, Node: h, size: s.sizes.Hold(&m.claim), Reservation: order.Nothing}
+		s.Containers[m.Container] = Container{App: m.App, Node: h, size: s.sizes.Hold(&m.claim), Reservation: ranking.Nothing}
 		s.Nodes.Charge(&s.Nodes.At[h], &m.held, 1)
 		s.chargeApp(m.App, &m.claim, &m.held, 1)
 		s.withhold(m.Container, m.held)

@@ -4,7 +4,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -16,7 +16,7 @@ type Policy interface {
 	// Rules returns what is the same for all queues of the configuration. It is asked again when that is replaced.
 	Rules() Rules
 	// Order says how a queue orders its children, and a leaf its applications.
-	Order(cfg *queue.Queue) (children, apps order.Rule)
+	Ranking(cfg *queue.Queue) (children, apps ranking.Rule)
 	// Sorted returns the children of a queue in the order in which equal ones are served.
 	Sorted(children []*queue.Queue) []*queue.Queue
 	// LeafFor returns the path of the leaf for an application that names a queue.
@@ -33,9 +33,9 @@ type Policy interface {
 
 	// QueueKey and AppKey compute the key of a queue among its siblings, and of an application in its leaf, and report whether
 	// it has changed.
-	QueueKey(q *Queue, r order.Rule) bool
-	AppKey(a *App, r order.Rule) bool
-	// Next returns the application that is to be served next, or order.Nothing.
+	QueueKey(q *Queue, r ranking.Rule) bool
+	AppKey(a *App, r ranking.Rule) bool
+	// Next returns the application that is to be served next, or ranking.Nothing.
 	Next() int32
 
 	// Delays is for how long a demand waits for its hosts before it takes a node of its racks, and before it takes any, in ms

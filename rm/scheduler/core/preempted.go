@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -50,8 +50,8 @@ func (s *Core) firstFor(p *preempted) (d *Demand) {
 	if !p.leaf {
 		return p.firstOf(s, p.app)
 	}
-	q, all := &s.Queues[s.Apps[p.app].Leaf], ^order.Mask(0)
-	for h := s.FirstInLeaf(q, all, order.Nothing); h != order.Nothing && d == nil; h = s.FirstInLeaf(q, all, s.Apps[h].El) {
+	q, all := &s.Queues[s.Apps[p.app].Leaf], ^ranking.Mask(0)
+	for h := s.FirstInLeaf(q, all, ranking.Nothing); h != ranking.Nothing && d == nil; h = s.FirstInLeaf(q, all, s.Apps[h].El) {
 		d = p.firstOf(s, handle.App(h))
 	}
 	return d

@@ -6,7 +6,7 @@ import (
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -126,7 +126,7 @@ func (s *Core) chargeReserved(h handle.App, a *App, r *records.Resource) {
 }
 
 func (s *Core) chargeQueuesReserved(leaf int32, r *records.Resource) {
-	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
+	for q := leaf; q != ranking.Nothing; q = s.Queues[q].Parent {
 		s.Calc.Add(&s.Queues[q].Reserved, r)
 	}
 }

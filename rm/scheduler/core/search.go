@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"heddle/rm/scheduler/class"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -13,30 +13,30 @@ func (s *Core) Search() int32 { return s.search(Root, s.Classes.Opened()) }
 
 // search finds the application in a queue whose turn it is to get a container of one of the open classes, or nothing.
 // Queues and applications without a request that fits are not searched again until they change.
-func (s *Core) search(h int32, open order.Mask) int32 {
+func (s *Core) search(h int32, open ranking.Mask) int32 {
 	q := &s.Queues[h]
 	open &^= s.beyond(q, open)
 	if open == 0 {
-		return order.Nothing
+		return ranking.Nothing
 	}
 	if q.Leaf {
 		s.Picked = open
-		return s.FirstInLeaf(q, open, order.Nothing)
+		return s.FirstInLeaf(q, open, ranking.Nothing)
 	}
 	for {
-		i := s.Orders.First(&q.Inner, open)
-		if i == order.Nothing {
-			return order.Nothing
+		i := s.Rankings.First(&q.Inner, open)
+		if i == ranking.Nothing {
+			return ranking.Nothing
 		}
-		if a := s.search(s.Orders.Ref(i), open); a != order.Nothing {
+		if a := s.search(s.Rankings.Ref(i), open); a != ranking.Nothing {
 			return a
 		}
-		s.Orders.SetMask(i, s.Orders.Own(i)&^open)
+		s.Rankings.SetMask(i, s.Rankings.Own(i)&^open)
 	}
 }
 
 // beyond returns the classes of which one more container would take a queue above its maximum.
-func (s *Core) beyond(q *Queue, open order.Mask) (m order.Mask) {
+func (s *Core) beyond(q *Queue, open ranking.Mask) (m ranking.Mask) {
 	if !q.Bounded {
 		return 0
 	}
@@ -52,7 +52,7 @@ func (s *Core) beyond(q *Queue, open order.Mask) (m order.Mask) {
 
 // BelowMaximum reports whether a queue and those above it can have so much more.
 func (s *Core) BelowMaximum(h int32, size *records.Resource) bool {
-	for ; h != order.Nothing; h = s.Queues[h].Parent {
+	for ; h != ranking.Nothing; h = s.Queues[h].Parent {
 		if q := &s.Queues[h]; s.Limited(q) {
 			left := q.Maximum
 			if s.Calc.Sub(&left, &q.Used); !s.Calc.Fits(size, &left) {
@@ -65,25 +65,25 @@ func (s *Core) BelowMaximum(h int32, size *records.Resource) bool {
 
 // FirstInLeaf finds the first application of a leaf that has one of some classes, behind one if that is given, or nothing. It looks at the
 // users by the first application that each has, and ends when no later user can have a better one.
-func (s *Core) FirstInLeaf(q *Queue, want order.Mask, after int32) int32 {
-	best := order.Nothing
-	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {
-		u := &s.Users[s.Orders.Ref(i)]
-		if best != order.Nothing && !s.Orders.Less(q.Apps, i, s.Apps[best].El) {
+func (s *Core) FirstInLeaf(q *Queue, want ranking.Mask, after int32) int32 {
+	best := ranking.Nothing
+	for i := s.Rankings.First(&q.Inner, want); i != ranking.Nothing; i = s.Rankings.Next(i, want) {
+		u := &s.Users[s.Rankings.Ref(i)]
+		if best != ranking.Nothing && !s.Rankings.Less(q.Apps, i, s.Apps[best].El) {
 			break
 		}
 		if s.Rules.UserLimits && s.Policy.OverUserLimit(q, u) {
 			continue
 		}
-		e := order.Nothing
-		if after == order.Nothing {
-			e = s.Orders.First(&u.Apps, want)
+		e := ranking.Nothing
+		if after == ranking.Nothing {
+			e = s.Rankings.First(&u.Apps, want)
 		} else {
-			e = s.Orders.FirstBehind(&u.Apps, after, want)
+			e = s.Rankings.FirstBehind(&u.Apps, after, want)
 		}
-		if e != order.Nothing {
-			a := s.Orders.Ref(e)
-			if best == order.Nothing || s.Orders.Less(q.Apps, e, s.Apps[best].El) {
+		if e != ranking.Nothing {
+			a := s.Rankings.Ref(e)
+			if best == ranking.Nothing || s.Rankings.Less(q.Apps, e, s.Apps[best].El) {
 				best = a
 			}
 		}
@@ -92,8 +92,8 @@ func (s *Core) FirstInLeaf(q *Queue, want order.Mask, after int32) int32 {
 }
 
 // offers returns the mask of a queue's element.
-func (s *Core) offers(q *Queue) order.Mask {
-	m := s.Orders.Offers(&q.Inner)
+func (s *Core) offers(q *Queue) ranking.Mask {
+	m := s.Rankings.Offers(&q.Inner)
 	if s.Rules.Blocking && q.Bounded && m&class.Tight == 0 {
 		room := q.Maximum.Sub(q.Used)
 		if s.Exceeding(m, &room) != 0 {
@@ -104,7 +104,7 @@ func (s *Core) offers(q *Queue) order.Mask {
 }
 
 // Exceeding returns the classes of a mask that don't fit into an amount. The shared one is never among them.
-func (s *Core) Exceeding(m order.Mask, room *records.Resource) (out order.Mask) {
+func (s *Core) Exceeding(m ranking.Mask, room *records.Resource) (out ranking.Mask) {
 	for left := m & s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); !s.Calc.Fits(s.Classes.Size(i), room) {
 			out |= 1 << i

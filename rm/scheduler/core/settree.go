@@ -9,7 +9,7 @@ import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
 // SetTree replaces the configuration. Queues are identified by their paths; their contents stay. A tree of another
@@ -73,7 +73,7 @@ func (s *Core) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 		q := &s.Queues[h]
 		q.Cfg, q.Parent, q.made, q.place, q.Below = cfg, parent, false, place, nil
 		s.setRules(q)
-		if parent != order.Nothing {
+		if parent != ranking.Nothing {
 			s.Queues[parent].Below = append(s.Queues[parent].Below, h)
 		}
 		place++
@@ -81,7 +81,7 @@ func (s *Core) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 			enter(c, h)
 		}
 	}
-	enter(t.Root, order.Nothing)
+	enter(t.Root, ranking.Nothing)
 	for _, h := range s.madeQueues() {
 		q := &s.Queues[h]
 		q.Parent, q.place, q.Below = s.ByPath[q.Cfg.Path[:strings.LastIndexByte(q.Cfg.Path, '.')]], place, nil
@@ -130,7 +130,7 @@ func (s *Core) remeasure() {
 
 // unlink takes all elements out of their orders.
 func (s *Core) unlink() {
-	s.Orders.Clear()
+	s.Rankings.Clear()
 	for h := range s.Queues {
 		s.Queues[h].Inner.Clear()
 	}
@@ -151,8 +151,8 @@ func (s *Core) rebuild() {
 		if a := &s.Apps[h]; a.Live && a.Active {
 			u := &s.Users[a.User]
 			s.seedKey(a, u.Apps.Rule)
-			s.Orders.SetMask(a.El, s.maskOf(a))
-			s.Orders.Enter(&u.Apps, a.El)
+			s.Rankings.SetMask(a.El, s.maskOf(a))
+			s.Rankings.Enter(&u.Apps, a.El)
 		}
 	}
 	for h := range s.Queues {
@@ -177,8 +177,8 @@ func (s *Core) rebuild() {
 			q.ActiveUsed = q.ActiveUsed.Add(u.Used)
 		}
 		s.userKey(u)
-		s.Orders.SetMask(u.el, s.Orders.Offers(&u.Apps))
-		s.Orders.Enter(&q.Inner, u.el)
+		s.Rankings.SetMask(u.el, s.Rankings.Offers(&u.Apps))
+		s.Rankings.Enter(&q.Inner, u.el)
 	}
 	s.enterBelow(Root)
 }
@@ -189,9 +189,9 @@ func (s *Core) enterBelow(h int32) {
 	for _, i := range s.Queues[h].Below {
 		s.enterBelow(i)
 		c := &s.Queues[i]
-		s.Orders.Reset(c.El, c.place)
+		s.Rankings.Reset(c.El, c.place)
 		s.Policy.QueueKey(c, o.Rule)
-		s.Orders.SetMask(c.El, s.offers(c))
-		s.Orders.Enter(o, c.El)
+		s.Rankings.SetMask(c.El, s.offers(c))
+		s.Rankings.Enter(o, c.El)
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -15,18 +15,18 @@ import (
 type Queue struct {
 	Parent           int32
 	El               int32
-	Inner            order.Order // children, or users
+	Inner            ranking.Ranking // children, or users
 	Containers       int32
 	AbsoluteCapacity float32 // share of the cluster that it is guaranteed
 	Live             bool
 	Leaf             bool
-	made             bool       // for an application, as a Fair tree does
-	Bounded          bool       // the maximum is less than all
-	Apps             order.Rule // how applications of a leaf are ordered
-	LimitKnown       bool       // leafState.userLimit is up to date
-	retry            bool       // is among Scheduler.activate
-	Held             bool       // in the core of a label: it has, or has had, containers
-	GuaranteedShare  float64    // share of the cluster that use is measured by: what is guaranteed, or one smallest container
+	made             bool         // for an application, as a Fair tree does
+	Bounded          bool         // the maximum is less than all
+	Apps             ranking.Rule // how applications of a leaf are ordered
+	LimitKnown       bool         // leafState.userLimit is up to date
+	retry            bool         // is among Scheduler.activate
+	Held             bool         // in the core of a label: it has, or has had, containers
+	GuaranteedShare  float64      // share of the cluster that use is measured by: what is guaranteed, or one smallest container
 	Cfg              *queue.Queue
 
 	Used, Pending records.Resource
@@ -65,7 +65,7 @@ type leafState struct {
 type User struct {
 	Leaf    int32
 	el      int32
-	Apps    order.Order
+	Apps    ranking.Ranking
 	Wanting int32 // applications that ask for something
 	Active  int32 // applications that are active
 	Total   int32 // applications
@@ -81,7 +81,7 @@ func (s *Core) setTree(t *queue.Tree, p Policy) {
 	s.Tree = t
 	s.Policy = p
 	s.setMeasure()
-	s.addQueue(t.Root, order.Nothing)
+	s.addQueue(t.Root, ranking.Nothing)
 	s.guideApps()
 	s.stale = true
 }
@@ -95,14 +95,14 @@ func (s *Core) addQueue(cfg *queue.Queue, parent int32) int32 {
 	h := s.newQueue(cfg)
 	q := &s.Queues[h]
 	q.Parent, q.place = parent, int64(len(s.ByPath))
-	s.Orders.Key(q.El).Seq = q.place
+	s.Rankings.Key(q.El).Seq = q.place
 	s.setRules(q)
 	if q.guard != nil {
 		s.guideLeaf(h)
 	}
-	if parent != order.Nothing {
+	if parent != ranking.Nothing {
 		s.Queues[parent].Below = append(s.Queues[parent].Below, h)
-		s.Orders.Enter(&s.Queues[parent].Inner, q.El)
+		s.Rankings.Enter(&s.Queues[parent].Inner, q.El)
 	}
 	for _, c := range s.Policy.Sorted(cfg.Children) {
 		s.addQueue(c, h)
@@ -114,7 +114,7 @@ func (s *Core) addQueue(cfg *queue.Queue, parent int32) int32 {
 func (s *Core) newQueue(cfg *queue.Queue) int32 {
 	h := handle.Take(&s.Queues, &s.freeQueues)
 	q := &s.Queues[h]
-	*q = Queue{Cfg: cfg, Live: true, Leaf: cfg.Leaf(), El: s.Orders.Take(h), Inner: order.New(order.ByUse)}
+	*q = Queue{Cfg: cfg, Live: true, Leaf: cfg.Leaf(), El: s.Rankings.Take(h), Inner: ranking.New(ranking.ByUse)}
 	if q.Leaf {
 		q.Names = map[string]int32{}
 	}
@@ -123,7 +123,7 @@ func (s *Core) newQueue(cfg *queue.Queue) int32 {
 }
 
 func (s *Core) setRules(q *Queue) {
-	q.Inner.Rule, q.Apps = s.Policy.Order(q.Cfg)
+	q.Inner.Rule, q.Apps = s.Policy.Ranking(q.Cfg)
 	if q.Leaf {
 		q.Inner.Rule = q.Apps
 	}
@@ -190,7 +190,7 @@ func (s *Core) dropEmpty() {
 			continue
 		}
 		above := &s.Queues[q.Parent]
-		s.Orders.Leave(&above.Inner, q.El)
+		s.Rankings.Leave(&above.Inner, q.El)
 		above.Below = slices.DeleteFunc(above.Below, func(c int32) bool { return c == int32(h) })
 		s.forgetQueue(int32(h))
 	}
@@ -200,7 +200,7 @@ func (s *Core) dropEmpty() {
 func (s *Core) forgetQueue(h int32) {
 	q := &s.Queues[h]
 	delete(s.ByPath, q.Cfg.Path)
-	s.Orders.Give(q.El)
+	s.Rankings.Give(q.El)
 	if i, ok := slices.BinarySearch(s.guided, h); ok {
 		s.guided = slices.Delete(s.guided, i, i+1)
 	}
@@ -216,15 +216,15 @@ func (s *Core) userOf(leaf int32, name string) int32 {
 	}
 	h := handle.Take(&s.Users, &s.freeUsers)
 	s.Users[h] = User{
-		Name: name, Leaf: leaf, el: s.Orders.Take(h), Weight: float64(q.Cfg.UserWeight(name)),
-		Apps: order.New(q.Apps),
+		Name: name, Leaf: leaf, el: s.Rankings.Take(h), Weight: float64(q.Cfg.UserWeight(name)),
+		Apps: ranking.New(q.Apps),
 	}
 	if home := s.Home(); home != s {
 		s.Users[h].Wanting = wishesOf(home, q.Cfg, name)
 	}
 	q.Names[name] = h
-	*s.Orders.Key(s.Users[h].el) = order.Never
-	s.Orders.Enter(&q.Inner, s.Users[h].el)
+	*s.Rankings.Key(s.Users[h].el) = ranking.Never
+	s.Rankings.Enter(&q.Inner, s.Users[h].el)
 	return h
 }
 
@@ -233,8 +233,8 @@ func (s *Core) dropUser(h int32) {
 	u := &s.Users[h]
 	q := &s.Queues[u.Leaf]
 	q.Shares -= u.share
-	s.Orders.Leave(&q.Inner, u.el)
-	s.Orders.Give(u.el)
+	s.Rankings.Leave(&q.Inner, u.el)
+	s.Rankings.Give(u.el)
 	delete(q.Names, u.Name)
 	u.Name = "" // it is no user any more (hearWishes)
 	if len(q.Names) == 0 {

@@ -7,7 +7,7 @@ import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -199,7 +199,7 @@ func (d *Demand) declass(classes *class.Table) {
 }
 
 // offers returns the class of a demand that may be tried, as a mask.
-func (d *Demand) offers() order.Mask {
+func (d *Demand) offers() ranking.Mask {
 	if d.Pending > 0 && d.Why == Untried && (!d.Guest || d.Class != class.Shared) {
 		return 1 << d.Class
 	}

@@ -6,23 +6,23 @@ import (
 
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
 // Set is the demands of one application. Make it with NewSet. Its fields are for reading.
 type Set struct {
-	order    order.Order
+	order    ranking.Ranking
 	Requests int32   // demands
 	Blocked  int32   // demands that wait for more urgent ones, or for the policy of the leaf
 	Sole     *Demand // if there is just one
 }
 
 // NewSet returns an empty set.
-func NewSet() Set { return Set{order: order.New(order.ByPriority)} }
+func NewSet() Set { return Set{order: ranking.New(ranking.ByPriority)} }
 
 // Table holds the demands of all applications. The zero value is empty and ready.
 type Table struct {
-	arena   order.Arena
+	arena   ranking.Arena
 	of      []*Demand // by their elements in the arena
 	Passed  int64     // demands that were gone through one by one, which tests hold down
 	Blocked int32     // Set.Blocked of all sets. It is for reading
@@ -40,7 +40,7 @@ func (t *Table) All(s *Set) iter.Seq[*Demand] {
 
 // First returns a set's most urgent demand that may be tried and is of one of some classes, or nil. Most applications
 // have just one demand.
-func (t *Table) First(s *Set, of order.Mask) *Demand {
+func (t *Table) First(s *Set, of ranking.Mask) *Demand {
 	if d := s.Sole; d != nil {
 		if d.offers()&of == 0 {
 			return nil
@@ -51,7 +51,7 @@ func (t *Table) First(s *Set, of order.Mask) *Demand {
 }
 
 // Next returns the next such one behind a demand, or nil.
-func (t *Table) Next(s *Set, d *Demand, of order.Mask) *Demand {
+func (t *Table) Next(s *Set, d *Demand, of ranking.Mask) *Demand {
 	if s.Sole != nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (t *Table) Front(s *Set) *Demand { return t.at(t.arena.Front(&s.order)) }
 func (t *Table) After(d *Demand) *Demand { return t.at(t.arena.After(d.el)) }
 
 func (t *Table) at(i int32) *Demand {
-	if i == order.Nothing {
+	if i == ranking.Nothing {
 		return nil
 	}
 	return t.of[i]
@@ -90,7 +90,7 @@ func (t *Table) Add(h handle.App, s *Set, priority int32, requestID int64) *Dema
 		t.of = append(t.of, nil)
 	}
 	t.of[i] = d
-	*t.arena.Key(i) = order.Key{Priority: ^priority, Seq: requestID} // lower numbers first
+	*t.arena.Key(i) = ranking.Key{Priority: ^priority, Seq: requestID} // lower numbers first
 	t.arena.Enter(&s.order, i)
 	if s.Requests++; s.Requests == 1 {
 		s.Sole = d
@@ -172,7 +172,7 @@ func (t *Table) block(s *Set, more int32) {
 }
 
 // Offers returns the classes of the demands of a set that may be tried.
-func (t *Table) Offers(s *Set) order.Mask {
+func (t *Table) Offers(s *Set) ranking.Mask {
 	if d := s.Sole; d != nil {
 		return d.offers()
 	}
@@ -186,7 +186,7 @@ func (t *Table) Check(s *Set) error {
 	}
 	var last *Demand
 	var blocked, requests int32
-	var offers order.Mask
+	var offers ranking.Mask
 	for d := range t.All(s) {
 		if last != nil && last.Compare(d.Priority, d.RequestID) >= 0 {
 			return fmt.Errorf("the request of priority %d, id %d stands before that of priority %d, id %d",

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"heddle/rm/scheduler/class"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -70,7 +70,7 @@ func (b *bench) check() {
 	if !slices.Equal(stepped, every) {
 		b.t.Fatalf("from the front one comes to %d of %d", len(stepped), len(every))
 	}
-	var offered order.Mask
+	var offered ranking.Mask
 	blocked := 0
 	for _, d := range every {
 		if d.Pending > 0 && d.Why == Untried {

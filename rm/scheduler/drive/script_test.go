@@ -233,7 +233,7 @@ func (p *script) command(w []string) []string {
 	case "past":
 		p.d.SetPast(p.container(w[1]).Container, int(p.number(w[2])), p.duration(w[3]).Milliseconds())
 	case "cost":
-		p.cost, p.tree.Settings.Suspension.Order = true, suspension.ByCost
+		p.cost, p.tree.Settings.Suspension.Ranking = true, suspension.ByCost
 	case "uses":
 		p.d.SetMemory(p.container(w[1]).Container, p.number(w[2])<<20)
 	case "took":

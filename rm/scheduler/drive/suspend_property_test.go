@@ -32,7 +32,7 @@ func suspendingTree(t *rapid.T) *queue.Tree {
 	}
 	preempt(tree, every, wait, false)
 	s := &tree.Settings.Suspension
-	s.Tries, s.Order = rapid.IntRange(0, 3).Draw(t, "tries"), suspension.Order(rapid.IntRange(0, 2).Draw(t, "order"))
+	s.Tries, s.Ranking = rapid.IntRange(0, 3).Draw(t, "tries"), suspension.Ranking(rapid.IntRange(0, 2).Draw(t, "order"))
 	s.Step, s.Longest = gb(rapid.Int64Range(1, 2).Draw(t, "step")), time.Duration(rapid.IntRange(0, 30).Draw(t, "longest"))*time.Second
 	s.Most = rapid.IntRange(0, 3).Draw(t, "most")
 	return tree

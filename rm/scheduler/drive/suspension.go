@@ -451,7 +451,7 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 	x.lastDemand = x.d.now
 	set := &x.d.tree.Settings
 	policy := preempt.Suspension{
-		Order: set.Suspension.Order, Step: set.Suspension.Step, MinimumAge: set.Suspension.MinimumAge.Milliseconds(),
+		Ranking: set.Suspension.Ranking, Step: set.Suspension.Step, MinimumAge: set.Suspension.MinimumAge.Milliseconds(),
 		PerRound: set.Preemption.PerRound, Ignored: set.Preemption.Ignored, Fair: x.d.tree.Kind == queue.Fair,
 	}
 	if policy.Fair {

@@ -10,7 +10,7 @@ import (
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -221,7 +221,7 @@ func (s *Explainer) explainParallel(a *core.App, r *Reason) bool {
 		return false
 	}
 	r.Limit = ParallelApps
-	if full == order.Nothing {
+	if full == ranking.Nothing {
 		r.User = a.Spec.User
 		r.Text = fmt.Sprintf("user %s has %d applications running at once, and may have %d", r.User, s.core.Running[r.User], s.core.Tree.Settings.MaxParallel(r.User))
 		r.Free = "the end of one of them, or a higher limit of the user"
@@ -247,7 +247,7 @@ func HeldByQueueMasters(s *core.Core, a *core.App, limit records.Resource, r *Re
 // explainQueues looks for a maximum that binds: first those that are less than all there is, as others only bind where the
 // cluster is full, or reservations count for more than is free.
 func (s *Explainer) explainQueues(leaf int32, d *core.Demand, r *Reason, all bool) bool {
-	for h := leaf; h != order.Nothing; h = s.core.Queues[h].Parent {
+	for h := leaf; h != ranking.Nothing; h = s.core.Queues[h].Parent {
 		q := &s.core.Queues[h]
 		if !s.core.Limited(q) || !all && !q.Bounded {
 			continue

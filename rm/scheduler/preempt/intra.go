@@ -95,7 +95,7 @@ func (r *selection) division(q *Queue, list []*App) *division {
 		u.used, u.all = u.used.Add(s.used), u.all.Add(a.Used)
 		left = left.Sub(s.master).Sub(s.gone)
 	}
-	d.order()
+	d.rank()
 	for i := range d.apps {
 		s := &d.apps[i]
 		if !r.positive(left) || r.settings.Intra.Conservative && r.anyGone(left) {
@@ -116,8 +116,8 @@ func (r *selection) division(q *Queue, list []*App) *division {
 
 // order sorts applications by priority and age; where a leaf is ordered by fairness and limits go first, by what their users
 // and they themselves have, those with least first.
-func (d *division) order() {
-	fair := d.queue.FairOrder && !d.settings.Intra.PriorityFirst
+func (d *division) rank() {
+	fair := d.queue.FairRanking && !d.settings.Intra.PriorityFirst
 	slices.SortFunc(d.apps, func(a, b standing) int {
 		switch {
 		case !fair:

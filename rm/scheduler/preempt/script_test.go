@@ -160,8 +160,8 @@ func (s *stage) queue(path string, o options) {
 	q := preempt.Queue{
 		Path: path, Parent: parent, Guaranteed: o.amount("guaranteed"), Maximum: o.amount("max"), MaxAM: o.amount("max-am"),
 		Priority: int32(o.number("priority", 0)), Disabled: o.text("disabled", "false") == "true", IntraOff: o.text("intra-off", "false") == "true",
-		FairOrder:  o.text("order", "fifo") == "fair",
-		MinTimeout: int64(o.number("min-timeout", -1)), FairTimeout: int64(o.number("fair-timeout", -1)), Threshold: o.number("threshold", 0.5),
+		FairRanking: o.text("order", "fifo") == "fair",
+		MinTimeout:  int64(o.number("min-timeout", -1)), FairTimeout: int64(o.number("fair-timeout", -1)), Threshold: o.number("threshold", 0.5),
 	}
 	if q.Maximum.IsZero() {
 		q.Maximum = s.snapshot.Cluster

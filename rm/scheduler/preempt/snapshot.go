@@ -48,7 +48,7 @@ type Queue struct {
 	// Means is how resources are taken from its containers, Unable the same for those on nodes that can't suspend.
 	Means, Unable suspension.Means
 	IntraOff      bool // nothing is taken from it by its own applications
-	FairOrder     bool // its applications are served by fairness, not one after the other
+	FairRanking   bool // its applications are served by fairness, not one after the other
 
 	// Of a tree of YARN's FairScheduler:
 	Share       fairshare.Queue // Fair is computed already

@@ -17,7 +17,7 @@ import (
 //
 // It goes request by request, and makes room on one node for each, so that what is taken here and there isn't too little everywhere.
 type Suspension struct {
-	Order      suspension.Order
+	Ranking    suspension.Ranking
 	Step       records.Resource // that suspension.Graceful takes from a container at a time
 	MinimumAge int64            // ms; younger containers are spared
 	PerRound   float64          // part of the cluster that one round takes at most, but no less than makes room for a request
@@ -351,7 +351,7 @@ func (c *cutting) collectCandidates(now int64) {
 			switch {
 			case x.Reserved:
 			case x.Killable || x.Held == x.Footprint || !x.Idle && now-x.Since < c.settings.MinimumAge || !x.Idle && !c.anyPositive(c.due[a.Queue]):
-			case c.settings.Order == suspension.ByCost && x.Quote.Wait.Cost() < x.Quote.Suspend.Room: // it ends before it has let go
+			case c.settings.Ranking == suspension.ByCost && x.Quote.Wait.Cost() < x.Quote.Suspend.Room: // it ends before it has let go
 			default:
 				c.candidates = append(c.candidates, candidate{app: a, c: x, held: x.Held})
 			}
@@ -389,7 +389,7 @@ func (c *cutting) compare(x, y candidate) int {
 		return 1
 	}
 	by := 0
-	switch c.settings.Order {
+	switch c.settings.Ranking {
 	case suspension.ByRemaining:
 		by = cmp.Compare(y.app.Remaining, x.app.Remaining)
 	case suspension.ByLeastAttained:
@@ -456,7 +456,7 @@ func (c *cutting) makeRoom(w *want) (node int, ok bool) {
 		if !c.possible(w, at) {
 			continue
 		}
-		if c.settings.Order != suspension.ByCost {
+		if c.settings.Ranking != suspension.ByCost {
 			if c.take(w, at) {
 				return at, true
 			}
@@ -646,9 +646,9 @@ func (c *cutting) result() (cuts []Cut) {
 // why says why it is this container's turn.
 func (c *cutting) why(x *candidate) string {
 	switch {
-	case c.settings.Order == suspension.ByLeastAttained:
+	case c.settings.Ranking == suspension.ByLeastAttained:
 		return ", and the container is among those that began last"
-	case c.settings.Order == suspension.ByCost:
+	case c.settings.Ranking == suspension.ByCost:
 		return fmt.Sprintf(", and suspending the container costs %.1f s", x.c.Quote.Suspend.Cost())
 	case math.IsInf(x.app.Remaining, 1):
 		return ", and nobody knows when the application ends"

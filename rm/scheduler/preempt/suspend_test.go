@@ -42,7 +42,7 @@ func TestComputeDR(t *testing.T) {
 // longShort is what a round of suspension looks at: queues long and short, one node for each list of containers.
 type longShort struct {
 	means       suspension.Means
-	order       suspension.Order
+	order       suspension.Ranking
 	long, short records.Resource // guarantees
 	ask         records.Resource
 	count       int64
@@ -144,7 +144,7 @@ func (x *longShort) round() (out []string) {
 	if perRound == 0 {
 		perRound = 1
 	}
-	p := Suspension{Order: x.order, Step: x.step, PerRound: perRound, MinimumAge: x.minimumAge, Fair: x.fair, Ignored: x.ignored}
+	p := Suspension{Ranking: x.order, Step: x.step, PerRound: perRound, MinimumAge: x.minimumAge, Fair: x.fair, Ignored: x.ignored}
 	for _, c := range p.Round(1000, x.snapshot()).Cuts {
 		text := fmt.Sprintf("%d: %d MB, %d cores", c.ID.ID, c.To[records.Memory], c.To[records.VCores])
 		if c.All {
@@ -456,10 +456,10 @@ func TestCutsHaveReasons(t *testing.T) {
 		means: suspension.Immediate, long: amount(1, 1), short: amount(15, 15), ask: amount(2, 2), count: 1, apps: []float64{50},
 		containers: []onNode{{size: amount(8, 8)}, {size: amount(8, 8)}},
 	}
-	for order, want := range map[suspension.Order]string{
+	for order, want := range map[suspension.Ranking]string{
 		suspension.ByRemaining: "needs 50 s more", suspension.ByLeastAttained: "began last", suspension.ByCost: "costs 0.0 s",
 	} {
-		p := Suspension{Order: order, PerRound: 1}
+		p := Suspension{Ranking: order, PerRound: 1}
 		cuts := p.Round(0, x.snapshot()).Cuts
 		if len(cuts) != 1 || !strings.Contains(cuts[0].Reason, want) || cuts[0].By != "root.short" || cuts[0].Queue != "root.long" ||
 			!strings.Contains(cuts[0].Reason, "root.long holds "+x.snapshot().Queues[1].Used.String()) {
@@ -497,7 +497,7 @@ func TestARoundMayAlwaysMakeRoomForOneRequest(t *testing.T) {
 	for range 4 {
 		x.containers = append(x.containers, onNode{size: amount(1, 1)})
 	}
-	p := Suspension{Order: x.order, Step: x.step, PerRound: x.perRound}
+	p := Suspension{Ranking: x.order, Step: x.step, PerRound: x.perRound}
 	if cuts := p.Round(1000, x.snapshot()).Cuts; len(cuts) != 2 { // of one stay 64 MB
 		t.Errorf("%+v", cuts)
 	}
@@ -565,7 +565,7 @@ func TestCutsAreWithinWhatIsOwed(t *testing.T) {
 		}
 		x := longShort{
 			means: rapid.SampledFrom([]suspension.Means{suspension.Graceful, suspension.Immediate}).Draw(t, "means"),
-			order: suspension.Order(rapid.IntRange(0, 2).Draw(t, "order")), ask: size("ask", 6), count: rapid.Int64Range(1, 9).Draw(t, "count"),
+			order: suspension.Ranking(rapid.IntRange(0, 2).Draw(t, "order")), ask: size("ask", 6), count: rapid.Int64Range(1, 9).Draw(t, "count"),
 			step: size("step", 4), perRound: rapid.Float64Range(0.05, 1).Draw(t, "part"), keepsMemory: rapid.Bool().Draw(t, "keeps"),
 			free: amount(rapid.Int64Range(0, 3).Draw(t, "free"), 0), costPerMB: 0.001,
 		}
@@ -583,7 +583,7 @@ func TestCutsAreWithinWhatIsOwed(t *testing.T) {
 		part := rapid.Float64Range(0, 1).Draw(t, "share")
 		x.long, x.short = scaled(all, part), scaled(all, 1-part)
 		s := x.snapshot()
-		p := Suspension{Order: x.order, Step: x.step, PerRound: x.perRound}
+		p := Suspension{Ranking: x.order, Step: x.step, PerRound: x.perRound}
 		cuts := p.Round(1000, s).Cuts
 		seen += len(cuts)
 		left, largest, room := s.Queues[1].Used, records.Resource{}, make([]records.Resource, len(s.Nodes))

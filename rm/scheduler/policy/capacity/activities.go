@@ -66,8 +66,8 @@ func (v *visit) queue(h int32) explain.Activity {
 	case q.Leaf:
 		v.leaf(h, &out, &at)
 	default:
-		s.Orders.All(&q.Inner, func(i int32) bool {
-			out.Children = append(out.Children, v.queue(s.Orders.Ref(i)))
+		s.Rankings.All(&q.Inner, func(i int32) bool {
+			out.Children = append(out.Children, v.queue(s.Rankings.Ref(i)))
 			return true
 		})
 	}

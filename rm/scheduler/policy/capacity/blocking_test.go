@@ -8,7 +8,7 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -236,7 +236,7 @@ func TestQueuesWithoutAGuaranteeUseNoneOfIt(t *testing.T) {
 	c := start(t, 1, nil)
 	_, q := c.leaf("root.b")
 	q.GuaranteedShare = 0
-	if c.p.QueueKey(q, order.ByUse); c.Orders.Key(q.El).Ratio != 0 {
-		t.Errorf("it uses %v of nothing", c.Orders.Key(q.El).Ratio)
+	if c.p.QueueKey(q, ranking.ByUse); c.Rankings.Key(q.El).Ratio != 0 {
+		t.Errorf("it uses %v of nothing", c.Rankings.Key(q.El).Ratio)
 	}
 }

@@ -56,7 +56,7 @@ func (p *Policy) earlier(first *core.Demand, a *core.App, d *core.Demand) bool {
 	case first.App == d.App:
 		return first.Compare(d.Priority, d.RequestID) < 0
 	}
-	return p.s.Orders.Less(p.s.Queues[a.Leaf].Apps, p.s.Apps[first.App].El, a.El)
+	return p.s.Rankings.Less(p.s.Queues[a.Leaf].Apps, p.s.Apps[first.App].El, a.El)
 }
 
 func (p *Policy) explainUser(leaf int32, u *core.User, r *explain.Reason) bool {

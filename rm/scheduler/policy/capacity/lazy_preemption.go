@@ -5,7 +5,7 @@ import (
 
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -68,8 +68,8 @@ func (c *claims) below(h int32) (done bool) {
 	if q.Leaf {
 		return c.inLeaf(h, q)
 	}
-	c.Orders.All(&q.Inner, func(i int32) bool {
-		done = c.below(c.Orders.Ref(i))
+	c.Rankings.All(&q.Inner, func(i int32) bool {
+		done = c.below(c.Rankings.Ref(i))
 		return !done
 	})
 	return done
@@ -195,7 +195,7 @@ func (c *claims) onNode(leaf int32, nh handle.Node, size *records.Resource) (lis
 
 // enforce adds the containers that must end besides so that no queue gets above its maximum when a leaf holds so much more.
 func (c *claims) enforce(leaf int32, more *records.Resource, list []handle.Container) (all []handle.Container, ok bool) {
-	for h := leaf; h != order.Nothing; h = c.Queues[h].Parent {
+	for h := leaf; h != ranking.Nothing; h = c.Queues[h].Parent {
 		q := &c.Queues[h]
 		room := c.Calc.Measure(q.Maximum.Sub(q.Used).Add(c.gone[h]))
 		for _, k := range list {
@@ -221,7 +221,7 @@ func (c *claims) enforce(leaf int32, more *records.Resource, list []handle.Conta
 
 // isBelow reports whether a container is of a leaf that is, or is below, a queue.
 func (c *claims) isBelow(k handle.Container, queue int32) bool {
-	for h := c.Apps[c.Containers[k].App].Leaf; h != order.Nothing; h = c.Queues[h].Parent {
+	for h := c.Apps[c.Containers[k].App].Leaf; h != ranking.Nothing; h = c.Queues[h].Parent {
 		if h == queue {
 			return true
 		}
@@ -235,7 +235,7 @@ func (c *claims) end(list []handle.Container) {
 		c.p.ContainerEnded(k)
 		x := &c.Containers[k]
 		held := c.Held(k)
-		for h := c.Apps[x.App].Leaf; h != order.Nothing; h = c.Queues[h].Parent {
+		for h := c.Apps[x.App].Leaf; h != ranking.Nothing; h = c.Queues[h].Parent {
 			c.gone[h] = c.gone[h].Add(held)
 		}
 		c.Out = append(c.Out, core.Decision{Kind: core.Kill, Container: k, App: x.App, Node: x.Node, Resource: *c.Holds(x)})

@@ -66,8 +66,8 @@ func (p *Policy) activeUsersWith(q *core.Queue, wishes map[int32]int) (n int) {
 	if !known {
 		return 0
 	}
-	home.Orders.All(&home.Queues[leaf].Inner, func(i int32) bool {
-		ref := home.Orders.Ref(i)
+	home.Rankings.All(&home.Queues[leaf].Inner, func(i int32) bool {
+		ref := home.Rankings.Ref(i)
 		if u := &home.Users[ref]; u.Wanting > 0 || u.Active == 0 || wishes[ref] > 0 {
 			n++
 		}
@@ -79,7 +79,7 @@ func (p *Policy) activeUsersWith(q *core.Queue, wishes map[int32]int) (n int) {
 // onlyWish reports whether a user counts as active for nothing but one waiting application. YARN tries an application for the
 // first time before it knows what that asks for, and so without its user among the active ones.
 func (p *Policy) onlyWish(a *core.App, wishes map[int32]int) bool {
-	home, h := p.s.Home(), handle.App(p.s.Orders.Ref(a.El))
+	home, h := p.s.Home(), handle.App(p.s.Rankings.Ref(a.El))
 	of := home.Apps[h].User
 	u := &home.Users[of]
 	return asks(p.s, h) && u.Wanting == 0 && u.Active > 0 && wishes[of] == 1

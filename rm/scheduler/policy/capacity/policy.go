@@ -10,8 +10,8 @@ import (
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/measure"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -46,14 +46,14 @@ func (p *Policy) Rules() core.Rules {
 	}
 }
 
-func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
+func (p *Policy) Ranking(cfg *queue.Queue) (children, apps ranking.Rule) {
 	switch {
 	case cfg.Leaf():
-		return order.ByUse, leaf.Rule(cfg.LeafPolicy())
+		return ranking.ByUse, leaf.Rule(cfg.LeafPolicy())
 	case cfg.OrderingPolicy == "priority-utilization":
-		return order.ByPriorityAndUse, order.ByPriority
+		return ranking.ByPriorityAndUse, ranking.ByPriority
 	}
-	return order.ByUse, order.ByPriority
+	return ranking.ByUse, ranking.ByPriority
 }
 
 func (p *Policy) Sorted(children []*queue.Queue) []*queue.Queue { return children }
@@ -70,14 +70,14 @@ func (p *Policy) Master(am records.Resource) records.Resource {
 func (p *Policy) Bound(q *core.Queue, shares []queue.Share) { p.s.BoundByShares(q, shares) }
 
 // QueueKey orders queues by what they use of what they are guaranteed (Hadoop: PriorityUtilizationQueueOrderingPolicy).
-func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
-	k := p.s.Orders.Key(q.El)
+func (p *Policy) QueueKey(q *core.Queue, r ranking.Rule) bool {
+	k := p.s.Rankings.Key(q.El)
 	before := *k
 	k.Capacity, k.Ratio = float64(q.AbsoluteCapacity), 0
 	if q.GuaranteedShare > 0 {
 		k.Ratio = float64(float32(p.s.Calc.Share(&q.Used) / q.GuaranteedShare))
 	}
-	if r == order.ByPriorityAndUse {
+	if r == ranking.ByPriorityAndUse {
 		k.Rank, k.Priority = 0, q.Cfg.Priority
 		if k.Ratio >= 1 {
 			k.Rank = 1
@@ -88,11 +88,11 @@ func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
 
 // AppKey orders the applications of a fair leaf by the memory that they have (Hadoop: FairOrderingPolicy), and those of a leaf whose
 // policy isn't built in by what that says.
-func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
-	k := p.s.Orders.Key(a.El)
+func (p *Policy) AppKey(a *core.App, r ranking.Rule) bool {
+	k := p.s.Rankings.Key(a.El)
 	switch r {
-	case order.ByAppUse:
-	case order.ByRatio:
+	case ranking.ByAppUse:
+	case ranking.ByRatio:
 		before := *k
 		k.Rank, k.Ratio = p.s.LeafKey(a)
 		return !k.Same(&before)

@@ -7,7 +7,7 @@ import (
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -30,9 +30,9 @@ const (
 // Next finds the application whose turn it is, or nothing.
 func (p *Policy) Next() int32 {
 	s := p.s
-	open := s.Classes.Opened() & s.Orders.Offers(&s.Queues[core.Root].Inner)
+	open := s.Classes.Opened() & s.Rankings.Offers(&s.Queues[core.Root].Inner)
 	if open == 0 {
-		return order.Nothing
+		return ranking.Nothing
 	}
 	w := walk{s: s, p: p, mine: ^s.Classes.Guests()}
 	if open&w.mine != 0 && w.all(s.Classes.Opened()) == found {
@@ -41,7 +41,7 @@ func (p *Policy) Next() int32 {
 	if open&^w.mine != 0 {
 		return p.nextGuest()
 	}
-	return order.Nothing
+	return ranking.Nothing
 }
 
 // nextGuest is Next for applications that nodes are lent to.
@@ -54,7 +54,7 @@ func (p *Policy) nextGuest() int32 {
 	if p.lends = false; v == found {
 		return w.app
 	}
-	return order.Nothing
+	return ranking.Nothing
 }
 
 // walk is a search for the application whose turn it is.
@@ -64,7 +64,7 @@ type walk struct {
 	app int32 // that was found
 	// mine are the classes that are looked for: those of the requests in this partition, or those of guests, to which it is lent
 	// when no other can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
-	mine  order.Mask
+	mine  ranking.Mask
 	lends bool
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
 	visit    func(h int32, at blocker)
@@ -76,13 +76,13 @@ type walk struct {
 // that asks for them is entered; queues without a maximum of their own have the room of those above them, so nothing is
 // compared twice.
 type scope struct {
-	open   order.Mask // nodes may have room for them, and so have the queues
-	exceed order.Mask // they are larger than the room
-	told   order.Mask // whether they are larger is known
+	open   ranking.Mask // nodes may have room for them, and so have the queues
+	exceed ranking.Mask // they are larger than the room
+	told   ranking.Mask // whether they are larger is known
 }
 
 // compare compares classes with the room.
-func (w *walk) compare(c scope, m order.Mask, room *records.Resource) scope {
+func (w *walk) compare(c scope, m ranking.Mask, room *records.Resource) scope {
 	if m &^= c.told; m != 0 {
 		c.exceed |= w.s.Exceeding(m, room)
 		c.told |= m
@@ -92,7 +92,7 @@ func (w *walk) compare(c scope, m order.Mask, room *records.Resource) scope {
 }
 
 // all looks in all queues.
-func (w *walk) all(open order.Mask) verdict {
+func (w *walk) all(open ranking.Mask) verdict {
 	room := w.s.Calc.Cluster
 	if q := &w.s.Queues[core.Root]; !q.Bounded || w.lends {
 		w.s.Calc.Sub(&room, &q.Used)
@@ -127,7 +127,7 @@ func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) v
 		w.pass(h, room)
 		return shut
 	}
-	m := s.Orders.Offers(&q.Inner) & w.mine
+	m := s.Rankings.Offers(&q.Inner) & w.mine
 	c = w.compare(c, m, room)
 	if !q.Leaf {
 		if w.vain(h, c, m) {
@@ -166,13 +166,13 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) ve
 	var own, withheld records.Resource
 	v, left := idle, room
 	want := w.wanted(c)
-	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {
-		switch w.in(s.Orders.Ref(i), c, left) {
+	for i := s.Rankings.First(&q.Inner, want); i != ranking.Nothing; i = s.Rankings.Next(i, want) {
+		switch w.in(s.Rankings.Ref(i), c, left) {
 		case found:
 			return found
 		case idle:
 			if w.visit == nil {
-				s.Orders.SetMask(i, s.Orders.Own(i)&^want)
+				s.Rankings.SetMask(i, s.Rankings.Own(i)&^want)
 			}
 		case shut:
 			v = max(v, shut)
@@ -183,7 +183,7 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) ve
 			}
 			s.Calc.Add(&withheld, &w.withheld)
 			s.Calc.Sub(left, &w.withheld)
-			m := s.Orders.Offers(&q.Inner) & w.mine
+			m := s.Rankings.Offers(&q.Inner) & w.mine
 			c.told = c.exceed
 			c = w.compare(c, m, left)
 			if w.visit == nil && (s.Calc.Spent(&q.Used, left) || w.vain(h, c, m)) {
@@ -198,10 +198,10 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) ve
 }
 
 // wanted returns the classes for which children are looked in.
-func (w *walk) wanted(c scope) order.Mask {
+func (w *walk) wanted(c scope) ranking.Mask {
 	switch {
 	case w.visit != nil:
-		return ^order.Mask(0)
+		return ^ranking.Mask(0)
 	case w.lends:
 		return c.open | c.exceed // what is tight is so by maxima
 	}
@@ -218,23 +218,23 @@ func (w *walk) everFits(leaf int32, size *records.Resource) bool {
 
 // vain reports whether nothing can be found any more, of the classes of a queue. Other blocked requests don't matter then
 // if the queue is the root; below it, it tells what is left for the queue's siblings.
-func (w *walk) vain(h int32, c scope, m order.Mask) bool {
+func (w *walk) vain(h int32, c scope, m ranking.Mask) bool {
 	return h == core.Root && c.open&m == 0 && w.visit == nil
 }
 
 // inLeaf looks at the applications of a leaf in their order.
 func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) verdict {
 	s := w.s
-	for left := c.exceed & s.Orders.Offers(&q.Inner) & s.Classes.Taken(); left != 0; left &= left - 1 {
+	for left := c.exceed & s.Rankings.Offers(&q.Inner) & s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); !w.everFits(h, s.Classes.Size(i)) {
 			c.exceed &^= 1 << i
 		}
 	}
 	v := idle
-	after := order.Nothing
+	after := ranking.Nothing
 	for {
 		a := s.FirstInLeaf(q, c.open|c.exceed, after)
-		if a == order.Nothing {
+		if a == ranking.Nothing {
 			return v
 		}
 		switch w.judge(h, &s.Apps[a], c, room) {
@@ -318,9 +318,9 @@ func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
 	if !q.Leaf {
 		return nil
 	}
-	p.s.Orders.All(&q.Inner, func(u int32) bool {
-		p.s.Orders.All(&p.s.Users[p.s.Orders.Ref(u)].Apps, func(a int32) bool {
-			if h := handle.App(p.s.Orders.Ref(a)); p.s.Apps[h].Wants || !wanting {
+	p.s.Rankings.All(&q.Inner, func(u int32) bool {
+		p.s.Rankings.All(&p.s.Users[p.s.Rankings.Ref(u)].Apps, func(a int32) bool {
+			if h := handle.App(p.s.Rankings.Ref(a)); p.s.Apps[h].Wants || !wanting {
 				apps = append(apps, h)
 			}
 			return true
@@ -328,7 +328,7 @@ func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
 		return true
 	})
 	slices.SortFunc(apps, func(a, b handle.App) int {
-		if p.s.Orders.Less(q.Apps, p.s.Apps[a].El, p.s.Apps[b].El) {
+		if p.s.Rankings.Less(q.Apps, p.s.Apps[a].El, p.s.Apps[b].El) {
 			return -1
 		}
 		return 1
@@ -338,7 +338,7 @@ func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
 
 // everFits reports whether an ask is within the maximum of a queue and of those above it.
 func everFits(s *core.Core, h int32, size *records.Resource) bool {
-	for ; h != order.Nothing; h = s.Queues[h].Parent {
+	for ; h != ranking.Nothing; h = s.Queues[h].Parent {
 		most := &s.Calc.Cluster // which is in the cache
 		if q := &s.Queues[h]; q.Bounded {
 			most = &q.Maximum

@@ -41,7 +41,7 @@ func (p *Policy) ExplainUnreserved(a *core.App, d *core.Demand, r *explain.Reaso
 		return
 	}
 	f := &p.s.Tree.Settings.Fair
-	due := p.dueTo(handle.App(p.s.Orders.Ref(a.El)), p.sharesNow())
+	due := p.dueTo(handle.App(p.s.Rankings.Ref(a.El)), p.sharesNow())
 	switch reserved, most := p.reservedFor(a), p.mostReserved(p.s.Nodes.OpenNodes()); {
 	case !p.isLarge(a, d):
 		r.Text += fmt.Sprintf("; none is reserved for it, as it is smaller than %s (reservation-threshold.increment-multiple)", p.s.Format(f.ReservedFrom))

@@ -3,12 +3,12 @@ package fair
 import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/measure"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
 // fairKey is YARN's FairSharePolicy: those below their minimum share first, by how far; then by memory over weight.
-func (p *Policy) fairKey(k *order.Key, used, pending, minimum *records.Resource, weight float64) {
+func (p *Policy) fairKey(k *ranking.Key, used, pending, minimum *records.Resource, weight float64) {
 	m := used[records.Memory]
 	low := min(minimum[records.Memory], m+pending[records.Memory])
 	switch {
@@ -23,7 +23,7 @@ func (p *Policy) fairKey(k *order.Key, used, pending, minimum *records.Resource,
 
 // dominantKey is YARN's DominantResourceFairnessPolicy: those first whose dominant resource is below its minimum share; then
 // by shares of the cluster over weight, the largest first. It reports whether that has changed.
-func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, minimum *records.Resource, weight float64) bool {
+func (p *Policy) dominantKey(k *ranking.Key, was *measure.Shares, used, minimum *records.Resource, weight float64) bool {
 	var shares measure.Shares
 	dominant, rank := 0, k.Rank
 	for i, n := range used {

@@ -7,7 +7,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/measure"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -30,7 +30,7 @@ func TestFairKeys(t *testing.T) {
 		"of weight 0, below its minimum share":     {1, 9, 4, 0, 0, 0.25},
 		"of a small weight, which counts for more": {4, 9, 0, 0.5, 1, 8192},
 	} {
-		k := order.Key{Rank: 9, Ratio: -1}
+		k := ranking.Key{Rank: 9, Ratio: -1}
 		used, pending, least := gb(x.used), gb(x.pending), gb(x.least)
 		c.p.fairKey(&k, &used, &pending, &least, x.weight)
 		if k.Rank != x.rank || k.Ratio != x.ratio {
@@ -74,7 +74,7 @@ func TestDominantKeys(t *testing.T) {
 		"of one that the cluster hasn't: no share":          {records.Resource{1024, 1, 5}, records.Resource{}, 1, 1, measure.Shares{0.125, 0.0625}},
 		"the share of what the cluster hasn't is 0":         {records.Resource{0, 0, 5}, records.Resource{}, 1, 1, measure.Shares{}},
 	} {
-		k, shares := order.Key{Rank: 9}, measure.Shares{}
+		k, shares := ranking.Key{Rank: 9}, measure.Shares{}
 		if !c.p.dominantKey(&k, &shares, &x.used, &x.least, x.weight) {
 			t.Errorf("%s: a new rank isn't told", name)
 		}
@@ -100,24 +100,24 @@ func TestKeysOfQueuesAndApplications(t *testing.T) {
 	c.ask("a", row(1, 1, 2))
 	c.run(0)
 	q := &c.Queues[a.Leaf]
-	if k := c.Orders.Key(q.El); k.Rank != 1 || k.Ratio != 1024 { // 2 GB by a weight of 2, and wants no more
+	if k := c.Rankings.Key(q.El); k.Rank != 1 || k.Ratio != 1024 { // 2 GB by a weight of 2, and wants no more
 		t.Errorf("the queue's key: %+v", *k)
 	}
-	if c.p.QueueKey(q, order.ByFairness) || c.p.AppKey(a, order.ByFairness) {
+	if c.p.QueueKey(q, ranking.ByFairness) || c.p.AppKey(a, ranking.ByFairness) {
 		t.Error("keys change although nothing else does")
 	}
 	q.Pending, a.Used = gb(9), gb(1)
-	if !c.p.QueueKey(q, order.ByFairness) || c.Orders.Key(q.El).Rank != 0 || c.Orders.Key(q.El).Ratio != 0.5 {
-		t.Errorf("wants more, below its minimum share: %+v", *c.Orders.Key(q.El))
+	if !c.p.QueueKey(q, ranking.ByFairness) || c.Rankings.Key(q.El).Rank != 0 || c.Rankings.Key(q.El).Ratio != 0.5 {
+		t.Errorf("wants more, below its minimum share: %+v", *c.Rankings.Key(q.El))
 	}
 	// the weight by size is the binary logarithm of what it has and wants, in MB, and one
-	if !c.p.AppKey(a, order.ByFairness) || c.Orders.Key(a.El).Rank != 1 || int(c.Orders.Key(a.El).Ratio) != 102 {
-		t.Errorf("the application's key: %+v", *c.Orders.Key(a.El))
+	if !c.p.AppKey(a, ranking.ByFairness) || c.Rankings.Key(a.El).Rank != 1 || int(c.Rankings.Key(a.El).Ratio) != 102 {
+		t.Errorf("the application's key: %+v", *c.Rankings.Key(a.El))
 	}
-	if !c.p.QueueKey(q, order.ByDominance) || !c.p.AppKey(a, order.ByDominance) || c.Orders.Shares(a.El)[0] == 0 {
+	if !c.p.QueueKey(q, ranking.ByDominance) || !c.p.AppKey(a, ranking.ByDominance) || c.Rankings.Shares(a.El)[0] == 0 {
 		t.Error("dominant keys don't change")
 	}
-	if c.p.QueueKey(q, order.ByPlace) || c.p.AppKey(a, order.ByPriority) {
+	if c.p.QueueKey(q, ranking.ByPlace) || c.p.AppKey(a, ranking.ByPriority) {
 		t.Error("the place in the configuration, and the priority, make no key")
 	}
 }
@@ -125,13 +125,13 @@ func TestKeysOfQueuesAndApplications(t *testing.T) {
 // Names of policies are read whatever their case, as by YARN.
 func TestPoliciesOfQueuesOrderChildrenAndApplications(t *testing.T) {
 	c := start(t, `<queue name="a"/>`, nil)
-	for name, want := range map[string][2]order.Rule{
-		"fair": {order.ByFairness, order.ByFairness}, "DRF": {order.ByDominance, order.ByDominance}, "Fifo": {order.ByPlace, order.ByPriority},
+	for name, want := range map[string][2]ranking.Rule{
+		"fair": {ranking.ByFairness, ranking.ByFairness}, "DRF": {ranking.ByDominance, ranking.ByDominance}, "Fifo": {ranking.ByPlace, ranking.ByPriority},
 	} {
 		cfg := &queue.Queue{}
 		cfg.Fair.Policy = name
-		children, apps := c.p.Order(cfg)
-		if got := [2]order.Rule{children, apps}; got != want {
+		children, apps := c.p.Ranking(cfg)
+		if got := [2]ranking.Rule{children, apps}; got != want {
 			t.Errorf("%s: by %v, want %v", name, got, want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -39,13 +39,13 @@ func (p *Policy) Rules() core.Rules {
 	return core.Rules{Parallel: true, OwnFirst: true, RackResets: true, DueByRound: true}
 }
 
-func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
-	children, apps = order.ByFairness, order.ByFairness
+func (p *Policy) Ranking(cfg *queue.Queue) (children, apps ranking.Rule) {
+	children, apps = ranking.ByFairness, ranking.ByFairness
 	switch strings.ToLower(cfg.Fair.Policy) {
 	case "fifo":
-		children, apps = order.ByPlace, order.ByPriority
+		children, apps = ranking.ByPlace, ranking.ByPriority
 	case "drf":
-		children, apps = order.ByDominance, order.ByDominance
+		children, apps = ranking.ByDominance, ranking.ByDominance
 	}
 	if leafpolicy.IsStage(cfg.StagePolicy) {
 		apps = leaf.Rule(cfg.StagePolicy)
@@ -69,30 +69,30 @@ func (p *Policy) BoundUsers(*core.Queue) {}
 func (p *Policy) OverUserLimit(*core.Queue, *core.User) bool { return false }
 
 // QueueKey reports whether of the policy of the queue above.
-func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
-	k := p.s.Orders.Key(q.El)
+func (p *Policy) QueueKey(q *core.Queue, r ranking.Rule) bool {
+	k := p.s.Rankings.Key(q.El)
 	switch r {
-	case order.ByFairness:
+	case ranking.ByFairness:
 		before := *k
 		p.fairKey(k, &q.Used, &q.Pending, &q.Guaranteed, q.Cfg.Fair.Weight)
 		return !k.Same(&before)
-	case order.ByDominance:
-		return p.dominantKey(k, p.s.Orders.Shares(q.El), &q.Used, &q.Guaranteed, q.Cfg.Fair.Weight)
+	case ranking.ByDominance:
+		return p.dominantKey(k, p.s.Rankings.Shares(q.El), &q.Used, &q.Guaranteed, q.Cfg.Fair.Weight)
 	}
 	return false
 }
 
 // AppKey reports whether of the policy of the leaf, or of its stage policy. Applications have no minimum share.
-func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
-	k := p.s.Orders.Key(a.El)
+func (p *Policy) AppKey(a *core.App, r ranking.Rule) bool {
+	k := p.s.Rankings.Key(a.El)
 	switch r {
-	case order.ByFairness:
+	case ranking.ByFairness:
 		before := *k
 		p.fairKey(k, &a.Used, &a.PendingSum, &records.Resource{}, p.appWeight(a))
 		return !k.Same(&before)
-	case order.ByDominance:
-		return p.dominantKey(k, p.s.Orders.Shares(a.El), &a.Used, &records.Resource{}, p.appWeight(a))
-	case order.ByRatio:
+	case ranking.ByDominance:
+		return p.dominantKey(k, p.s.Rankings.Shares(a.El), &a.Used, &records.Resource{}, p.appWeight(a))
+	case ranking.ByRatio:
 		before := *k
 		k.Rank, k.Ratio = p.s.LeafKey(a)
 		return !k.Same(&before)

@@ -11,7 +11,7 @@ import (
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeindex"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -29,7 +29,7 @@ type starve struct {
 	// See HeldByOwn: the demands ahead of one, the classes of those that may go anywhere, and since when nothing has changed.
 	ahead   []*core.Demand
 	upTo    *core.Demand
-	sizes   order.Mask
+	sizes   ranking.Mask
 	changes int64
 	starvedLeaves
 }
@@ -108,7 +108,7 @@ func (p *Policy) wantsLarge(a *core.App) bool {
 // equals.
 func (p *Policy) isLarge(a *core.App, d *core.Demand) bool {
 	threshold := &p.s.Tree.Settings.Fair.ReservedFrom
-	if p.s.Queues[a.Leaf].Apps == order.ByDominance {
+	if p.s.Queues[a.Leaf].Apps == ranking.ByDominance {
 		return !p.s.Calc.Less(&d.Capability, threshold)
 	}
 	return d.Capability[records.Memory] >= threshold[records.Memory]
@@ -122,7 +122,7 @@ func (p *Policy) maybeLarge(capability *records.Resource) bool {
 
 // isBelow reports whether an application has less than an amount by its leaf's policy: of the dominant resource, or of memory.
 func (p *Policy) isBelow(a *core.App, due *records.Resource) bool {
-	if p.s.Queues[a.Leaf].Apps == order.ByDominance {
+	if p.s.Queues[a.Leaf].Apps == ranking.ByDominance {
 		return p.s.Calc.Share(&a.Used) < p.s.Calc.Share(due)
 	}
 	return a.Used[records.Memory] < due[records.Memory]
@@ -171,15 +171,15 @@ func (p *Policy) compareTurns(x, y handle.App) int {
 	return p.compareIn(queues[queues[q].Parent].Inner.Rule, queues[q].El, queues[r].El)
 }
 
-func (p *Policy) compareIn(r order.Rule, i, j int32) int {
-	if p.s.Orders.Less(r, i, j) {
+func (p *Policy) compareIn(r ranking.Rule, i, j int32) int {
+	if p.s.Rankings.Less(r, i, j) {
 		return -1
 	}
 	return 1
 }
 
 func (p *Policy) depth(h int32) (n int) {
-	for ; p.s.Queues[h].Parent != order.Nothing; h = p.s.Queues[h].Parent {
+	for ; p.s.Queues[h].Parent != ranking.Nothing; h = p.s.Queues[h].Parent {
 		n++
 	}
 	return n

@@ -10,7 +10,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,19 +151,19 @@ func TestSizesAndSharesAreMeasuredByThePolicyOfTheLeaf(t *testing.T) {
 	c := full(t, `<queue name="a"/>`, func(f *queue.FairSettings) { f.ReservedFrom = records.NewResource(2048, 2) })
 	a := c.app("a", "root.a")
 	for _, x := range []struct {
-		rule         order.Rule
+		rule         ranking.Rule
 		capability   records.Resource
 		large, below bool // than the threshold; with so much, less than 4 GB and 8 vcores of 16 each
 	}{
-		{order.ByFairness, records.NewResource(2048, 1), true, true},
-		{order.ByFairness, records.NewResource(2047, 9), false, true},
-		{order.ByFairness, records.NewResource(4096, 1), true, false},
-		{order.ByDominance, records.NewResource(2048, 1), false, true},
-		{order.ByDominance, records.NewResource(1024, 2), false, true},
-		{order.ByDominance, records.NewResource(2048, 2), true, true},
-		{order.ByDominance, records.NewResource(1024, 3), true, true},
-		{order.ByDominance, records.NewResource(8192, 2), true, false},
-		{order.ByDominance, records.NewResource(2048, 8), true, false},
+		{ranking.ByFairness, records.NewResource(2048, 1), true, true},
+		{ranking.ByFairness, records.NewResource(2047, 9), false, true},
+		{ranking.ByFairness, records.NewResource(4096, 1), true, false},
+		{ranking.ByDominance, records.NewResource(2048, 1), false, true},
+		{ranking.ByDominance, records.NewResource(1024, 2), false, true},
+		{ranking.ByDominance, records.NewResource(2048, 2), true, true},
+		{ranking.ByDominance, records.NewResource(1024, 3), true, true},
+		{ranking.ByDominance, records.NewResource(8192, 2), true, false},
+		{ranking.ByDominance, records.NewResource(2048, 8), true, false},
 	} {
 		c.Queues[a.Leaf].Apps = x.rule
 		a.Used = x.capability

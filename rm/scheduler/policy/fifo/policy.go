@@ -7,7 +7,7 @@ import (
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 	"heddle/yarn/records"
 )
 
@@ -19,8 +19,8 @@ func New(s *core.Core) *Policy { return &Policy{s: s} }
 
 func (p *Policy) Rules() core.Rules { return core.Rules{MemoryOnly: true, RackResets: true} }
 
-func (p *Policy) Order(*queue.Queue) (children, apps order.Rule) {
-	return order.ByPlace, order.ByPriority
+func (p *Policy) Ranking(*queue.Queue) (children, apps ranking.Rule) {
+	return ranking.ByPlace, ranking.ByPriority
 }
 
 func (p *Policy) Sorted(children []*queue.Queue) []*queue.Queue { return children }
@@ -45,9 +45,9 @@ func (p *Policy) BoundUsers(*core.Queue) {}
 
 func (p *Policy) OverUserLimit(*core.Queue, *core.User) bool { return false }
 
-func (p *Policy) QueueKey(*core.Queue, order.Rule) bool { return false }
+func (p *Policy) QueueKey(*core.Queue, ranking.Rule) bool { return false }
 
-func (p *Policy) AppKey(*core.App, order.Rule) bool { return false }
+func (p *Policy) AppKey(*core.App, ranking.Rule) bool { return false }
 
 func (p *Policy) Next() int32 { return p.s.Search() }
 

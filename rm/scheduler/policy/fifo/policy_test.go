@@ -10,8 +10,8 @@ import (
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/fifo"
+	"heddle/rm/scheduler/ranking"
 	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
 )
@@ -104,13 +104,13 @@ func TestNothingIsLimited(t *testing.T) {
 	if p.OverUserLimit(q, u) || p.UserLimitsOfAll() != nil || p.Shares() != nil || !q.Guaranteed.IsZero() || q.AbsoluteCapacity != 0 {
 		t.Errorf("there are limits of users, or shares: %v is guaranteed", q.Guaranteed)
 	}
-	if p.Shuns(&c.Nodes.At[0]) || p.QueueKey(q, order.ByPlace) || p.AppKey(a, order.ByPriority) {
+	if p.Shuns(&c.Nodes.At[0]) || p.QueueKey(q, ranking.ByPlace) || p.AppKey(a, ranking.ByPriority) {
 		t.Error("a node is shunned, or a key changes")
 	}
 	if am := gb(3); p.Master(am) != am {
 		t.Errorf("an ApplicationMaster of %v counts as %v", am, p.Master(am))
 	}
-	if children, apps := p.Order(q.Cfg); children != order.ByPlace || apps != order.ByPriority {
+	if children, apps := p.Ranking(q.Cfg); children != ranking.ByPlace || apps != ranking.ByPriority {
 		t.Errorf("queues are in the order %v, applications in the order %v", children, apps)
 	}
 	for d := range c.Demands(a) {
@@ -132,7 +132,7 @@ func TestTheOnlyLeafTakesAll(t *testing.T) {
 			t.Errorf("%q is served in %q", path, got)
 		}
 	}
-	if got := p.Next(); got != order.Nothing {
+	if got := p.Next(); got != ranking.Nothing {
 		t.Errorf("application %d is next, and there is none", got)
 	}
 	h := c.AddApp(core.AppSpec{User: "u"})

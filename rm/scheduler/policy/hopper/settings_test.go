@@ -64,11 +64,11 @@ func TestSettingsOfQueues(t *testing.T) {
 	}
 	a, _ := tree.Find("root.a")
 	b, _ := tree.Find("root.b")
-	if s := a.OrderSettings; s["epsilon"] != .3 || s["beta"] != 1.7 || s["locality-percent"] != 3 || s["alpha-dampening"] != .3 || s["alpha"] != 1 {
+	if s := a.OrderingSettings; s["epsilon"] != .3 || s["beta"] != 1.7 || s["locality-percent"] != 3 || s["alpha-dampening"] != .3 || s["alpha"] != 1 {
 		t.Errorf("a has %v", s)
 	}
-	if len(b.OrderSettings) != 0 {
-		t.Errorf("b has %v", b.OrderSettings)
+	if len(b.OrderingSettings) != 0 {
+		t.Errorf("b has %v", b.OrderingSettings)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"heddle/rm/scheduler/handle"
-	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/ranking"
 )
 
 // A policy is told the time after anything that it has heard of, and else once in each interval.
@@ -66,9 +66,9 @@ func TestWhoIsOverdueComesFirst(t *testing.T) {
 
 // A name belongs to one policy, and says by which rule a leaf is ordered.
 func TestRulesOfLeafPolicies(t *testing.T) {
-	for name, want := range map[string]order.Rule{
-		"fifo": order.ByPriority, "fifo-with-partitions": order.ByPriority, "fifo-for-pending-apps": order.ByPriority, "fair": order.ByAppUse,
-		"spy": order.ByRatio,
+	for name, want := range map[string]ranking.Rule{
+		"fifo": ranking.ByPriority, "fifo-with-partitions": ranking.ByPriority, "fifo-for-pending-apps": ranking.ByPriority, "fair": ranking.ByAppUse,
+		"spy": ranking.ByRatio,
 	} {
 		if got := leaf.Rule(name); got != want {
 			t.Errorf("%s orders by %v, want %v", name, got, want)

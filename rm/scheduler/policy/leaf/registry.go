@@ -6,19 +6,19 @@ import (
 	"slices"
 
 	"heddle/rm/queue/leafpolicy"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
-// known are the leaf policies by name: a rule that is built in, or order.ByRatio and how the Policy is made.
+// known are the leaf policies by name: a rule that is built in, or ranking.ByRatio and how the Policy is made.
 var known = map[string]entry{
-	"fifo":                  {rule: order.ByPriority},
-	"fifo-with-partitions":  {rule: order.ByPriority},
-	"fifo-for-pending-apps": {rule: order.ByPriority},
-	"fair":                  {rule: order.ByAppUse},
+	"fifo":                  {rule: ranking.ByPriority},
+	"fifo-with-partitions":  {rule: ranking.ByPriority},
+	"fifo-for-pending-apps": {rule: ranking.ByPriority},
+	"fair":                  {rule: ranking.ByAppUse},
 }
 
 type entry struct {
-	rule  order.Rule
+	rule  ranking.Rule
 	make  func() Policy
 	stage bool // it is a stage policy
 }
@@ -29,8 +29,8 @@ func Register(name string, make func() Policy, settings ...leafpolicy.Setting) {
 	if _, taken := known[name]; taken {
 		panic(fmt.Sprintf("there are two leaf policies %q", name))
 	}
-	known[name] = entry{rule: order.ByRatio, make: make}
-	leafpolicy.AddOrder(name, settings...)
+	known[name] = entry{rule: ranking.ByRatio, make: make}
+	leafpolicy.AddOrdering(name, settings...)
 }
 
 // RegisterStage adds a stage policy by the name that queues give it: one that orders applications by the stages of their work, and takes
@@ -39,7 +39,7 @@ func RegisterStage(name string, make func() Policy) {
 	if _, taken := known[name]; taken {
 		panic(fmt.Sprintf("there are two leaf policies %q", name))
 	}
-	known[name] = entry{rule: order.ByRatio, make: make, stage: true}
+	known[name] = entry{rule: ranking.ByRatio, make: make, stage: true}
 	leafpolicy.AddStage(name)
 }
 
@@ -50,7 +50,7 @@ func Names() []string {
 }
 
 // Rule returns the rule by which a policy orders applications. Package queue admits no name that isn't known.
-func Rule(name string) order.Rule {
+func Rule(name string) ranking.Rule {
 	e, ok := known[name]
 	if !ok {
 		panic(fmt.Sprintf("there is no leaf policy %q, only %v", name, Names()))
@@ -58,7 +58,7 @@ func Rule(name string) order.Rule {
 	return e.rule
 }
 
-// New returns a new policy for a leaf, which must be one whose rule is order.ByRatio.
+// New returns a new policy for a leaf, which must be one whose rule is ranking.ByRatio.
 func New(name string) *Guard {
 	g := &Guard{Name: name, policy: known[name].make()}
 	g.watch, _ = g.policy.(Watcher)

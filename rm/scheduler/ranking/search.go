@@ -1,7 +1,7 @@
-package order
+package ranking
 
-// First returns the first element of an order that has a class of open, or Nothing.
-func (e *Arena) First(o *Order, open Mask) int32 { return e.firstBelow(o.root, open) }
+// First returns the first element of a ranking that has a class of open, or Nothing.
+func (e *Arena) First(o *Ranking, open Mask) int32 { return e.firstBelow(o.root, open) }
 
 func (e *Arena) firstBelow(i int32, open Mask) int32 {
 	if i == Nothing || e.at[i].sub&open == 0 {
@@ -20,9 +20,9 @@ func (e *Arena) firstBelow(i int32, open Mask) int32 {
 	}
 }
 
-// FirstBehind returns the first element of an order that stands behind one of any order of the same rule, and has a class of
+// FirstBehind returns the first element of a ranking that stands behind one of any ranking of the same rule, and has a class of
 // open, or Nothing.
-func (e *Arena) FirstBehind(o *Order, after int32, open Mask) int32 {
+func (e *Arena) FirstBehind(o *Ranking, after int32, open Mask) int32 {
 	return e.firstBehind(o.Rule, o.root, after, open)
 }
 
@@ -99,7 +99,7 @@ func (e *Arena) After(i int32) int32 {
 }
 
 // Search returns the element for which compare returns 0, or Nothing. compare is above 0 for the elements behind that one.
-func (e *Arena) Search(o *Order, compare func(i int32) int) int32 {
+func (e *Arena) Search(o *Ranking, compare func(i int32) int) int32 {
 	for i := o.root; i != Nothing; {
 		switch c := compare(i); {
 		case c == 0:
@@ -113,15 +113,15 @@ func (e *Arena) Search(o *Order, compare func(i int32) int) int32 {
 	return Nothing
 }
 
-// All calls f for the elements of an order, in order, until it returns false.
-func (e *Arena) All(o *Order, f func(i int32) bool) {
+// All calls f for the elements of a ranking, in ranking, until it returns false.
+func (e *Arena) All(o *Ranking, f func(i int32) bool) {
 	for i := e.Front(o); i != Nothing && f(i); {
 		i = e.After(i)
 	}
 }
 
-// Front returns the first element of an order, whatever it offers, or Nothing.
-func (e *Arena) Front(o *Order) int32 {
+// Front returns the first element of a ranking, whatever it offers, or Nothing.
+func (e *Arena) Front(o *Ranking) int32 {
 	i := o.root
 	for i != Nothing && e.at[i].left != Nothing {
 		i = e.at[i].left

@@ -1,4 +1,4 @@
-package order_test
+package ranking_test
 
 import (
 	"math"
@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"heddle/rm/scheduler/measure"
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
-// filled is an order by place of so many elements, entered from the first to the last, and their numbers.
-func filled(e *order.Arena, n int64) (order.Order, []int32) {
-	o := order.New(order.ByPlace)
+// filled is a ranking by place of so many elements, entered from the first to the last, and their numbers.
+func filled(e *ranking.Arena, n int64) (ranking.Ranking, []int32) {
+	o := ranking.New(ranking.ByPlace)
 	var all []int32
 	for seq := range n {
 		i := e.Take(int32(seq))
@@ -24,8 +24,8 @@ func filled(e *order.Arena, n int64) (order.Order, []int32) {
 	return o, all
 }
 
-// collect returns what elements of an order stand for.
-func collect(e *order.Arena, o *order.Order) (refs []int32) {
+// collect returns what elements of a ranking stand for.
+func collect(e *ranking.Arena, o *ranking.Ranking) (refs []int32) {
 	e.All(o, func(i int32) bool {
 		refs = append(refs, e.Ref(i))
 		return true
@@ -34,7 +34,7 @@ func collect(e *order.Arena, o *order.Order) (refs []int32) {
 }
 
 // deepest is how many elements a search for one looks at, at most.
-func deepest(e *order.Arena, o *order.Order) (most int) {
+func deepest(e *ranking.Arena, o *ranking.Ranking) (most int) {
 	for seq := range int32(len(collect(e, o))) {
 		looks, at := 0, int64(-1)
 		e.All(o, func(i int32) bool {
@@ -54,7 +54,7 @@ func deepest(e *order.Arena, o *order.Order) (most int) {
 
 // Searches take logarithmic time, whether elements came from the first to the last, or most have left.
 func TestSearchesLookAtFewElements(t *testing.T) {
-	var e order.Arena
+	var e ranking.Arena
 	o, all := filled(&e, 1024)
 	if got, bound := deepest(&e, &o), 4*bits.Len(1024); got > bound {
 		t.Errorf("a search among 1024 elements looks at %d of them, want at most %d", got, bound)
@@ -67,15 +67,15 @@ func TestSearchesLookAtFewElements(t *testing.T) {
 	if got, bound := deepest(&e, &o), 4*bits.Len(256); got > bound {
 		t.Errorf("a search among the 256 that are left looks at %d of them, want at most %d", got, bound)
 	}
-	if got := e.Search(&o, func(int32) int { return 1 }); got != order.Nothing {
+	if got := e.Search(&o, func(int32) int { return 1 }); got != ranking.Nothing {
 		t.Errorf("found %d, which isn't there", got)
 	}
 }
 
 // However many there are, and in whatever order they come, none is lost.
 func TestManyElements(t *testing.T) {
-	var e order.Arena
-	o := order.New(order.ByPlace)
+	var e ranking.Arena
+	o := ranking.New(ranking.ByPlace)
 	const n = 3001
 	at := make([]int32, n)
 	for k := range int64(n) {
@@ -107,16 +107,16 @@ func TestManyElements(t *testing.T) {
 }
 
 func TestKeysThatAreTheSame(t *testing.T) {
-	k := order.Key{Ratio: 1, Capacity: 2, Seq: 3, Priority: 4, Rank: 5}
+	k := ranking.Key{Ratio: 1, Capacity: 2, Seq: 3, Priority: 4, Rank: 5}
 	if o := k; !k.Same(&o) {
 		t.Error("a key isn't the same as itself")
 	}
-	for name, change := range map[string]func(*order.Key){
-		"ratio":    func(k *order.Key) { k.Ratio++ },
-		"capacity": func(k *order.Key) { k.Capacity++ },
-		"seq":      func(k *order.Key) { k.Seq++ },
-		"priority": func(k *order.Key) { k.Priority++ },
-		"rank":     func(k *order.Key) { k.Rank++ },
+	for name, change := range map[string]func(*ranking.Key){
+		"ratio":    func(k *ranking.Key) { k.Ratio++ },
+		"capacity": func(k *ranking.Key) { k.Capacity++ },
+		"seq":      func(k *ranking.Key) { k.Seq++ },
+		"priority": func(k *ranking.Key) { k.Priority++ },
+		"rank":     func(k *ranking.Key) { k.Rank++ },
 	} {
 		o := k
 		if change(&o); k.Same(&o) {
@@ -127,47 +127,47 @@ func TestKeysThatAreTheSame(t *testing.T) {
 
 // Whoever has nothing to serve comes behind everybody else, however late that one is, and two of them are told apart.
 func TestNeverComesBehindAll(t *testing.T) {
-	var e order.Arena
-	take := func(ref int32, k order.Key) int32 {
+	var e ranking.Arena
+	take := func(ref int32, k ranking.Key) int32 {
 		i := e.Take(ref)
 		*e.Key(i) = k
 		return i
 	}
-	never, again := take(7, order.Never), take(8, order.Never)
-	for name, k := range map[string]order.Key{
+	never, again := take(7, ranking.Never), take(8, ranking.Never)
+	for name, k := range map[string]ranking.Key{
 		"rank":     {Rank: math.MaxUint8, Seq: math.MaxInt64},
 		"priority": {Rank: math.MaxUint8, Priority: math.MinInt32, Seq: math.MaxInt64},
 		"ratio":    {Rank: math.MaxUint8, Priority: math.MinInt32, Ratio: math.MaxFloat64, Seq: math.MaxInt64},
 		"seq":      {Rank: math.MaxUint8, Priority: math.MinInt32, Ratio: math.Inf(1), Seq: math.MaxInt64 - 1},
 	} {
-		if i := take(9, k); !e.Less(order.ByPriority, i, never) || e.Less(order.ByPriority, never, i) {
+		if i := take(9, k); !e.Less(ranking.ByPriority, i, never) || e.Less(ranking.ByPriority, never, i) {
 			t.Errorf("an extreme %s comes behind", name)
 		}
 	}
-	if !e.Less(order.ByPriority, never, again) || e.Less(order.ByPriority, again, never) || e.Less(order.ByPriority, never, never) {
+	if !e.Less(ranking.ByPriority, never, again) || e.Less(ranking.ByPriority, again, never) || e.Less(ranking.ByPriority, never, never) {
 		t.Error("two that have nothing aren't ordered by what they stand for")
 	}
 }
 
 // An element that is given back and taken again has nothing of what it was.
 func TestElementsAreTakenAgain(t *testing.T) {
-	var e order.Arena
+	var e ranking.Arena
 	i := e.Take(3)
 	e.Key(i).Ratio, e.Shares(i)[0] = 1, 1
 	e.SetMask(i, 5)
 	e.Give(i)
-	if j := e.Take(4); j != i || e.Ref(j) != 4 || e.Own(j) != 0 || *e.Key(j) != (order.Key{}) || *e.Shares(j) != (measure.Shares{}) || e.In(j) {
+	if j := e.Take(4); j != i || e.Ref(j) != 4 || e.Own(j) != 0 || *e.Key(j) != (ranking.Key{}) || *e.Shares(j) != (measure.Shares{}) || e.In(j) {
 		t.Errorf("%d, taken after %d, stands for %d: %v, mask %b", j, i, e.Ref(j), *e.Key(j), e.Own(j))
 	}
 	e.Key(i).Rank, e.Shares(i)[0] = 1, 1
-	if e.Reset(i, 9); *e.Key(i) != (order.Key{Seq: 9}) || *e.Shares(i) != (measure.Shares{}) {
+	if e.Reset(i, 9); *e.Key(i) != (ranking.Key{Seq: 9}) || *e.Shares(i) != (measure.Shares{}) {
 		t.Errorf("reset it is %v, with %v", *e.Key(i), *e.Shares(i))
 	}
 }
 
 // What is cleared is empty; elements keep their keys and masks, and can be entered again.
 func TestClear(t *testing.T) {
-	var e order.Arena
+	var e ranking.Arena
 	o, all := filled(&e, 20)
 	e.SetMask(all[3], 4)
 	e.Clear()
@@ -184,7 +184,7 @@ func TestClear(t *testing.T) {
 }
 
 func TestMasks(t *testing.T) {
-	var e order.Arena
+	var e ranking.Arena
 	o, all := filled(&e, 9)
 	if e.SetMask(all[4], 1) || !e.SetMask(all[4], 6) || e.Own(all[4]) != 6 || e.Offers(&o) != 7 {
 		t.Errorf("an element offers %b, all %b", e.Own(all[4]), e.Offers(&o))
@@ -198,7 +198,7 @@ func TestMasks(t *testing.T) {
 // Check finds an element in the wrong place, be it the first or the last one.
 func TestCheckFindsElementsInTheWrongPlace(t *testing.T) {
 	for _, wrong := range []int{0, 5, 9} {
-		var e order.Arena
+		var e ranking.Arena
 		o, all := filled(&e, 10)
 		if err := e.Check(&o); err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestCheckFindsElementsInTheWrongPlace(t *testing.T) {
 }
 
 func TestAllStops(t *testing.T) {
-	var e order.Arena
+	var e ranking.Arena
 	o, _ := filled(&e, 10)
 	seen := 0
 	e.All(&o, func(int32) bool { seen++; return seen < 4 })

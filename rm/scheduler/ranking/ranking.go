@@ -1,4 +1,4 @@
-package order
+package ranking
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ type Mask = uint64
 // Nothing is the number of no element.
 const Nothing = int32(-1)
 
-// outside is the parent of an element that is in no order.
+// outside is the parent of an element that is in no ranking.
 const outside = int32(-2)
 
-// element stands for a queue, user, application or request in its order. It fills a line of the processor's cache: searches
+// element stands for a queue, user, application or request in its ranking. It fills a line of the processor's cache: searches
 // and moves touch elements and nothing of what they stand for.
 type element struct {
 	parent, left, right int32
@@ -25,26 +25,26 @@ type element struct {
 	key                 Key
 }
 
-// Order is an ordered set of elements of one arena. Make it with New.
-type Order struct {
+// Ranking is an ordered set of elements of one arena. Make it with New.
+type Ranking struct {
 	root int32
-	Rule Rule // may be changed while the order is empty
+	Rule Rule // may be changed while the ranking is empty
 }
 
-// New returns an empty order.
-func New(r Rule) Order { return Order{root: Nothing, Rule: r} }
+// New returns an empty ranking.
+func New(r Rule) Ranking { return Ranking{root: Nothing, Rule: r} }
 
-// Clear forgets the elements of an order. Arena.Clear takes them out.
-func (o *Order) Clear() { o.root = Nothing }
+// Clear forgets the elements of a ranking. Arena.Clear takes them out.
+func (o *Ranking) Clear() { o.root = Nothing }
 
-// Arena holds the elements of many orders. The zero value is empty and ready.
+// Arena holds the elements of many rankings. The zero value is empty and ready.
 type Arena struct {
 	at     []element
 	shares []measure.Shares // what keys need besides where the rule is ByDominance
 	free   []int32
 }
 
-// Take returns a new element, in no order, that stands for a handle.
+// Take returns a new element, in no ranking, that stands for a handle.
 func (e *Arena) Take(ref int32) int32 {
 	i := e.TakeBare(ref)
 	if int(i) == len(e.shares) {
@@ -54,17 +54,17 @@ func (e *Arena) Take(ref int32) int32 {
 	return i
 }
 
-// TakeBare is Take for an arena of which no order is ByDominance.
+// TakeBare is Take for an arena of which no ranking is ByDominance.
 func (e *Arena) TakeBare(ref int32) int32 {
 	i := handle.Take(&e.at, &e.free)
 	e.at[i] = element{parent: outside, left: Nothing, right: Nothing, ref: ref}
 	return i
 }
 
-// Give takes an element back that is in no order any more, or whose order was cleared.
+// Give takes an element back that is in no ranking any more, or whose ranking was cleared.
 func (e *Arena) Give(i int32) { e.free = append(e.free, i) }
 
-// Clear takes all elements out of their orders. They keep keys and masks.
+// Clear takes all elements out of their rankings. They keep keys and masks.
 func (e *Arena) Clear() {
 	for i := range e.at {
 		n := &e.at[i]
@@ -78,7 +78,7 @@ func (e *Arena) Ref(i int32) int32 { return e.at[i].ref }
 // Own returns the mask that was set for an element.
 func (e *Arena) Own(i int32) Mask { return e.at[i].own }
 
-// In reports whether an element is in an order.
+// In reports whether an element is in a ranking.
 func (e *Arena) In(i int32) bool { return e.at[i].parent != outside }
 
 // Key returns the key of an element, to be read and changed in place. After a change Moved puts the element into its place. The
@@ -91,8 +91,8 @@ func (e *Arena) Shares(i int32) *measure.Shares { return &e.shares[i] }
 // Reset gives an element a key that has nothing but its place among equals.
 func (e *Arena) Reset(i int32, seq int64) { e.at[i].key, e.shares[i] = Key{Seq: seq}, measure.Shares{} }
 
-// Offers returns the union of the masks of an order.
-func (e *Arena) Offers(o *Order) Mask { return e.subOf(o.root) }
+// Offers returns the union of the masks of a ranking.
+func (e *Arena) Offers(o *Ranking) Mask { return e.subOf(o.root) }
 
 // rank decides which of two elements stands higher in a treap.
 func rank(i int32) uint32 {
@@ -136,7 +136,7 @@ func (e *Arena) SetMask(i int32, own Mask) bool {
 }
 
 // Check looks for an element that stands in the wrong place, or hides what is offered below it.
-func (e *Arena) Check(o *Order) (err error) {
+func (e *Arena) Check(o *Ranking) (err error) {
 	last := Nothing
 	e.All(o, func(i int32) bool {
 		if last != Nothing && !e.Less(o.Rule, last, i) {

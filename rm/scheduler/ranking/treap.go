@@ -1,7 +1,7 @@
-package order
+package ranking
 
-// hang links an element, or Nothing, below a parent, or at the top of an order.
-func (e *Arena) hang(o *Order, parent int32, left bool, i int32) {
+// hang links an element, or Nothing, below a parent, or at the top of a ranking.
+func (e *Arena) hang(o *Ranking, parent int32, left bool, i int32) {
 	switch {
 	case parent == Nothing:
 		o.root = i
@@ -22,8 +22,8 @@ func (e *Arena) sumTo(i, top int32) {
 	}
 }
 
-// Enter puts an element into its place in an order: below those of higher rank. The former subtree there is divided by it.
-func (e *Arena) Enter(o *Order, i int32) {
+// Enter puts an element into its place in a ranking: below those of higher rank. The former subtree there is divided by it.
+func (e *Arena) Enter(o *Ranking, i int32) {
 	own, mine := e.at[i].own, rank(i)
 	parent, left, at := Nothing, false, o.root
 	for at != Nothing && rank(at) >= mine {
@@ -44,7 +44,7 @@ func (e *Arena) Enter(o *Order, i int32) {
 }
 
 // divide hangs those of a subtree that stand before an element on its left, and the others on its right.
-func (e *Arena) divide(o *Order, i, at int32) {
+func (e *Arena) divide(o *Ranking, i, at int32) {
 	before, behind := i, i // where the next ones are hung, on the side that is turned to i
 	for at != Nothing {
 		if e.Less(o.Rule, i, at) {
@@ -61,9 +61,9 @@ func (e *Arena) divide(o *Order, i, at int32) {
 	e.sumTo(before, i)
 }
 
-// Leave takes an element out of its order, and merges those on its left with those on its right. Its key may have changed
+// Leave takes an element out of its ranking, and merges those on its left with those on its right. Its key may have changed
 // already.
-func (e *Arena) Leave(o *Order, i int32) {
+func (e *Arena) Leave(o *Ranking, i int32) {
 	n := &e.at[i]
 	above, l, r := n.parent, n.left, n.right
 	parent, left := above, above != Nothing && e.at[above].left == i
@@ -85,7 +85,7 @@ func (e *Arena) Leave(o *Order, i int32) {
 }
 
 // Moved puts an element whose key has changed into its place. Mostly it is there already.
-func (e *Arena) Moved(o *Order, i int32) {
+func (e *Arena) Moved(o *Ranking, i int32) {
 	if p := e.before(i); p == Nothing || e.Less(o.Rule, p, i) {
 		if n := e.After(i); n == Nothing || e.Less(o.Rule, i, n) {
 			return

@@ -1,8 +1,8 @@
-package order
+package ranking
 
 import "math"
 
-// Rule says by what an order is ordered.
+// Rule says by what a ranking is ordered.
 type Rule uint8
 
 // Rules. Where keys are equal by a rule, the earlier submission, or place in the configuration, decides.

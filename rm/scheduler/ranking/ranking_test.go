@@ -1,4 +1,4 @@
-package order_test
+package ranking_test
 
 import (
 	"slices"
@@ -6,17 +6,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/ranking"
 )
 
-var rules = []order.Rule{
-	order.ByUse, order.ByPriorityAndUse, order.ByPriority, order.ByAppUse, order.ByFairness, order.ByDominance, order.ByPlace,
+var rules = []ranking.Rule{
+	ranking.ByUse, ranking.ByPriorityAndUse, ranking.ByPriority, ranking.ByAppUse, ranking.ByFairness, ranking.ByDominance, ranking.ByPlace,
 }
 
-// machine compares two orders of one arena with sorted lists.
+// machine compares two rankings of one arena with sorted lists.
 type machine struct {
-	e     order.Arena
-	o     [2]order.Order
+	e     ranking.Arena
+	o     [2]ranking.Ranking
 	lists [2][]int32
 	seq   int64
 }
@@ -62,7 +62,7 @@ func (m *machine) step(t *rapid.T) {
 	}
 }
 
-func (m *machine) sort(r order.Rule, list []int32) {
+func (m *machine) sort(r ranking.Rule, list []int32) {
 	slices.SortFunc(list, func(i, j int32) int {
 		switch {
 		case i == j:
@@ -75,23 +75,23 @@ func (m *machine) sort(r order.Rule, list []int32) {
 }
 
 // from returns what of a list offers something, and the first element that does.
-func (m *machine) offering(list []int32, open order.Mask) (out []int32, first int32) {
+func (m *machine) offering(list []int32, open ranking.Mask) (out []int32, first int32) {
 	for _, i := range list {
 		if m.e.Own(i)&open != 0 {
 			out = append(out, i)
 		}
 	}
 	if len(out) == 0 {
-		return nil, order.Nothing
+		return nil, ranking.Nothing
 	}
 	return out, out[0]
 }
 
-// After any history an order is sorted by its rule, and every search finds what a look at all elements finds.
+// After any history a ranking is sorted by its rule, and every search finds what a look at all elements finds.
 func TestOrdersAreSortedListsWithMasks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom(rules).Draw(t, "rule")
-		m := machine{o: [2]order.Order{order.New(rule), order.New(rule)}}
+		m := machine{o: [2]ranking.Ranking{ranking.New(rule), ranking.New(rule)}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			m.step(t)
 		}
@@ -114,11 +114,11 @@ func TestOrdersAreSortedListsWithMasks(t *testing.T) {
 			if got := m.e.First(o, open); got != first {
 				t.Fatalf("First finds %d, not %d", got, first)
 			}
-			if got := m.e.Offers(o)&open != 0; got != (first != order.Nothing) {
+			if got := m.e.Offers(o)&open != 0; got != (first != ranking.Nothing) {
 				t.Fatalf("offers %b of %b, and the first that does is %d", m.e.Offers(o), open, first)
 			}
 			var found []int32
-			for i := first; i != order.Nothing; i = m.e.Next(i, open) {
+			for i := first; i != ranking.Nothing; i = m.e.Next(i, open) {
 				found = append(found, i)
 			}
 			if !slices.Equal(found, want) {
@@ -135,10 +135,10 @@ func TestOrdersAreSortedListsWithMasks(t *testing.T) {
 	})
 }
 
-// firstBehind compares FirstBehind with a look at all elements, for each element of either order.
-func (m *machine) firstBehind(t *rapid.T, rule order.Rule, o *order.Order, list, others []int32, open order.Mask) {
+// firstBehind compares FirstBehind with a look at all elements, for each element of either ranking.
+func (m *machine) firstBehind(t *rapid.T, rule ranking.Rule, o *ranking.Ranking, list, others []int32, open ranking.Mask) {
 	for _, after := range slices.Concat(list, others) {
-		want := order.Nothing
+		want := ranking.Nothing
 		for _, i := range list {
 			if m.e.Less(rule, after, i) && m.e.Own(i)&open != 0 {
 				want = i
@@ -152,8 +152,8 @@ func (m *machine) firstBehind(t *rapid.T, rule order.Rule, o *order.Order, list,
 }
 
 func TestRules(t *testing.T) {
-	var e order.Arena
-	take := func(k order.Key, shares ...float64) int32 {
+	var e ranking.Arena
+	take := func(k ranking.Key, shares ...float64) int32 {
 		i := e.Take(0)
 		*e.Key(i) = k
 		copy(e.Shares(i)[:], shares)
@@ -161,25 +161,25 @@ func TestRules(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name          string
-		rule          order.Rule
+		rule          ranking.Rule
 		first, second int32
 	}{
-		{"less use first", order.ByUse, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Seq: 1})},
-		{"of equal use the larger capacity", order.ByUse, take(order.Key{Capacity: 2, Seq: 2}), take(order.Key{Capacity: 1, Seq: 1})},
-		{"use takes no note of priority", order.ByUse, take(order.Key{Seq: 1}), take(order.Key{Seq: 2, Priority: 1})},
-		{"below the guarantee first", order.ByPriorityAndUse, take(order.Key{Seq: 2}), take(order.Key{Rank: 1, Priority: 9, Seq: 1})},
-		{"then by priority", order.ByPriorityAndUse, take(order.Key{Priority: 2, Ratio: 1, Seq: 2}), take(order.Key{Priority: 1, Seq: 1})},
-		{"by priority", order.ByPriority, take(order.Key{Priority: 2, Seq: 2}), take(order.Key{Priority: 1, Seq: 1})},
-		{"then by submission", order.ByPriority, take(order.Key{Seq: 1}), take(order.Key{Seq: 2})},
-		{"starved ones first", order.ByFairness, take(order.Key{Ratio: 9, Seq: 2}), take(order.Key{Rank: 1, Seq: 1})},
-		{"then by ratio", order.ByFairness, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Capacity: 9, Seq: 1})},
-		{"of an equal ratio the larger capacity", order.ByFairness, take(order.Key{Ratio: 1, Capacity: 2, Seq: 2}), take(order.Key{Ratio: 1, Capacity: 1, Seq: 1})},
-		{"of equal capacities the earlier", order.ByFairness, take(order.Key{Ratio: 1, Capacity: 2, Seq: 1}), take(order.Key{Ratio: 1, Capacity: 2, Seq: 2})},
-		{"less memory first", order.ByAppUse, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Seq: 1})},
-		{"dominant shares, the largest first", order.ByDominance, take(order.Key{Seq: 2}, 0.5, 0.1), take(order.Key{Seq: 1}, 0.5, 0.2)},
-		{"starved ones before dominant shares", order.ByDominance, take(order.Key{Seq: 2}, 0.9), take(order.Key{Rank: 1, Seq: 1}, 0.1)},
-		{"place alone", order.ByPlace, take(order.Key{Seq: 1, Ratio: 9}), take(order.Key{Seq: 2})},
-		{"never comes last", order.ByPriority, take(order.Key{Seq: 1 << 40, Priority: -9}), take(order.Never)},
+		{"less use first", ranking.ByUse, take(ranking.Key{Ratio: 1, Seq: 2}), take(ranking.Key{Ratio: 2, Seq: 1})},
+		{"of equal use the larger capacity", ranking.ByUse, take(ranking.Key{Capacity: 2, Seq: 2}), take(ranking.Key{Capacity: 1, Seq: 1})},
+		{"use takes no note of priority", ranking.ByUse, take(ranking.Key{Seq: 1}), take(ranking.Key{Seq: 2, Priority: 1})},
+		{"below the guarantee first", ranking.ByPriorityAndUse, take(ranking.Key{Seq: 2}), take(ranking.Key{Rank: 1, Priority: 9, Seq: 1})},
+		{"then by priority", ranking.ByPriorityAndUse, take(ranking.Key{Priority: 2, Ratio: 1, Seq: 2}), take(ranking.Key{Priority: 1, Seq: 1})},
+		{"by priority", ranking.ByPriority, take(ranking.Key{Priority: 2, Seq: 2}), take(ranking.Key{Priority: 1, Seq: 1})},
+		{"then by submission", ranking.ByPriority, take(ranking.Key{Seq: 1}), take(ranking.Key{Seq: 2})},
+		{"starved ones first", ranking.ByFairness, take(ranking.Key{Ratio: 9, Seq: 2}), take(ranking.Key{Rank: 1, Seq: 1})},
+		{"then by ratio", ranking.ByFairness, take(ranking.Key{Ratio: 1, Seq: 2}), take(ranking.Key{Ratio: 2, Capacity: 9, Seq: 1})},
+		{"of an equal ratio the larger capacity", ranking.ByFairness, take(ranking.Key{Ratio: 1, Capacity: 2, Seq: 2}), take(ranking.Key{Ratio: 1, Capacity: 1, Seq: 1})},
+		{"of equal capacities the earlier", ranking.ByFairness, take(ranking.Key{Ratio: 1, Capacity: 2, Seq: 1}), take(ranking.Key{Ratio: 1, Capacity: 2, Seq: 2})},
+		{"less memory first", ranking.ByAppUse, take(ranking.Key{Ratio: 1, Seq: 2}), take(ranking.Key{Ratio: 2, Seq: 1})},
+		{"dominant shares, the largest first", ranking.ByDominance, take(ranking.Key{Seq: 2}, 0.5, 0.1), take(ranking.Key{Seq: 1}, 0.5, 0.2)},
+		{"starved ones before dominant shares", ranking.ByDominance, take(ranking.Key{Seq: 2}, 0.9), take(ranking.Key{Rank: 1, Seq: 1}, 0.1)},
+		{"place alone", ranking.ByPlace, take(ranking.Key{Seq: 1, Ratio: 9}), take(ranking.Key{Seq: 2})},
+		{"never comes last", ranking.ByPriority, take(ranking.Key{Seq: 1 << 40, Priority: -9}), take(ranking.Never)},
 	} {
 		if !e.Less(c.rule, c.first, c.second) || e.Less(c.rule, c.second, c.first) {
 			t.Errorf("%s: it is the other way round", c.name)
