@@ -8,6 +8,8 @@
 //	HEDDLE_TEST_FULL=1 go test ./integration/policy       # stock and Heddle, both live
 //	HEDDLE_TEST_STOCK=1 go test ./integration/policy -update -run TestScenarios/NAME    # record
 //
+// testdata/first.sha256 has the sums of the 163 scenarios, with their recordings, that are older than Heddle's own policies: they stay as they are.
+//
 // # Scripts
 //
 // Lines are words; # begins a comment. The configuration comes first:
