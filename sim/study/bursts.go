@@ -206,3 +206,33 @@ func burstCauses(o *Options, s *Study) error {
 	}
 	return nil
 }
+
+// ownNode tries the same where paging takes no time and one node is as large as all: what it is to wait for one's own node, which a killed task doesn't.
+func ownNode(o *Options, s *Study) error {
+	t := Table{
+		Key: "own node", Title: "Long jobs beside a high load of short ones where one node has what all have, and paging takes no time: their p90 with GP against killing",
+		Columns: []string{"long jobs", "as they are", "tasks four times as long", "suspended with GP"},
+	}
+	for i := range longs {
+		var cells []Cell
+		var suspended sample
+		for _, times := range []float64{1, 4} {
+			l := longs[i].ofLength(times)
+			var all [2]figures
+			for k, r := range []regime{{name: byKill, means: suspension.Kill}, suspending(suspension.Graceful, sim.Paging{})} {
+				r.joined = true
+				var err error
+				if all[k], _, err = r.figuresOf(o.Seeds, func(seed uint64) (*replay, error) { return r.serve(l.mix(seed, &demands[1])) }); err != nil {
+					return err
+				}
+			}
+			cells = append(cells, all[1].tail.Change(all[0].tail))
+			if times == 1 {
+				suspended = all[1].suspended
+			}
+		}
+		t.Add(longs[i].name, append(cells, suspended.Cell(0))...)
+	}
+	s.Tables = append(s.Tables, t)
+	return nil
+}

@@ -37,9 +37,10 @@ type mixture struct {
 	jobs      int     // 8 in the text
 	every     float64 // s between two of them
 	alike     string  // of which benchmark all jobs are; "": two of each
+	expiry    float64 // s until the containers of a node that is silent are given up
 }
 
-var asInText = mixture{slowStart: afterMaps, jobs: 8, every: interval}
+var asInText = mixture{slowStart: afterMaps, jobs: 8, every: interval, expiry: rebooting}
 
 // mixed is 8 jobs of four benchmarks on 8 nodes of four levels.
 func mixed(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
@@ -49,7 +50,7 @@ func mixed(speculation, levelsBy string, freezes bool, changes []mapreduce.Chang
 func (x *mixture) scenario(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
 	s := &mapreduce.Scenario{
 		Allocations: "<allocations><queue name=\"default\"/><defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy></allocations>",
-		Settings:    mapreduce.Settings{SlowStart: x.slowStart, Speculation: speculation, Levels: levelsBy, Freezes: freezes, Noise: noise, Expiry: rebooting, Hints: true},
+		Settings:    mapreduce.Settings{SlowStart: x.slowStart, Speculation: speculation, Levels: levelsBy, Freezes: freezes, Noise: noise, Expiry: x.expiry, Hints: true},
 		Changes:     changes,
 	}
 	for i, l := range levels {
@@ -91,13 +92,23 @@ var esplashParameters = []Parameter{
 	{Name: "jobs", Default: "8", What: "jobs of a run, two of each benchmark in the text"},
 	{Name: "every", Default: "2s", What: "between two submissions; jobs that come later leave room for copies"},
 	{Name: "benchmark", Default: "", What: "of which all jobs are: terasort, wordcount, grep or wordmean; two of each otherwise"},
+	{
+		Name:    "expiry",
+		Default: "600s",
+		What:    "until the containers of a node that is silent are given up; YARN's default is 600 s",
+	},
 	{Name: "cases", Default: "", What: "healthy, level1, level4 and rebooted; all otherwise. Healthy runs are made in any case"},
+	{
+		Name:    "policies",
+		Default: "",
+		What:    "none, late, configured, measured, paid and split; all otherwise. The first two are needed to compare with",
+	},
 }
 
 // ESplash compares eSplash with Hadoop's LATE and with no copies at all, on nodes of four levels.
 func ESplash(o *Options) (*Study, error) {
 	s := &Study{Title: "eSplash: copies on nodes that differ (chapter 5): mixed jobs on 8 nodes of 4 levels.", Seeds: o.Seeds}
-	x := mixture{slowStart: o.Text("slowstart"), jobs: int(o.Number("jobs")), every: o.Time("every").Seconds(), alike: o.Text("benchmark")}
+	x := mixture{slowStart: o.Text("slowstart"), jobs: int(o.Number("jobs")), every: o.Time("every").Seconds(), alike: o.Text("benchmark"), expiry: o.Time("expiry").Seconds()}
 	if o.Failed() != nil {
 		return nil, o.Failed()
 	}
@@ -135,16 +146,19 @@ func (c *disturbance) compare(o *Options, s *Study, x *mixture, healthy map[stri
 	type outcome struct{ makespan, added, useless, wasted sample }
 	var all []outcome
 	for _, p := range []struct {
-		name, speculation, levels string
-		freezes                   bool
+		key, name, speculation, levels string
+		freezes                        bool
 	}{
-		{"none", "none", "", false},
-		{"LATE", "late", "", false},
-		{"eSplash, levels configured", "esplash", "configured", false},
-		{"eSplash, levels measured by each job", "esplash", "measured", false},
-		{"the same, paid by suspension", "esplash", "measured", true},
-		{"split, levels measured by each job", "split", "measured", false},
+		{"none", "none", "none", "", false},
+		{"late", "LATE", "late", "", false},
+		{"configured", "eSplash, levels configured", "esplash", "configured", false},
+		{"measured", "eSplash, levels measured by each job", "esplash", "measured", false},
+		{"paid", "the same, paid by suspension", "esplash", "measured", true},
+		{"split", "split, levels measured by each job", "split", "measured", false},
 	} {
+		if !o.On("policies", p.key) {
+			continue
+		}
 		r, err := with(o.Seeds, func() *mapreduce.Scenario { return x.scenario(p.speculation, p.levels, p.freezes, c.changes) })
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", c.name, p.name, err)

@@ -197,6 +197,7 @@ func compare(title string, o *Options, modes []string, system, name string) (*St
 var diceParameters = append([]Parameter{
 	{Name: "systems", Default: "hawk,eagle", What: "to which Dice is added"},
 	{Name: "variants", Default: "sizing,preemption,both", What: "what is added: sizing, preemption and both with each model, bounds (of the short partition, from 4 to 16 %) and multipliers (of requests)"},
+	{Name: "models", Default: "linear,square,root", What: "with which variants are"},
 	{Name: "longest", Default: "1000s", What: "mean wait of short tasks at which Dice does most"},
 	{Name: "times", Default: "2", What: "how often a task is suspended at most"},
 	{Name: "timeout", Default: "100s", What: "for how long it is suspended at most"},
@@ -211,10 +212,13 @@ type variant struct {
 
 // diceVariants returns those of figures 3.5, 3.6, 3.8, 3.9 and 3.13.
 func diceVariants(o *Options) (out []variant) {
-	models := []struct {
+	type named struct {
 		name  string
 		model partition.Model
-	}{{"linear", partition.Linear}, {"square", partition.Square}, {"root", partition.Root}}
+	}
+	models := slices.DeleteFunc([]named{{"linear", partition.Linear}, {"square", partition.Square}, {"root", partition.Root}}, func(m named) bool {
+		return !o.On("models", m.name)
+	})
 	for _, m := range models {
 		out = append(out, variant{"sizing", "sizing, " + m.name, func(d *partition.Dice) { d.NoRequests, d.Sizing = true, m.model }})
 	}

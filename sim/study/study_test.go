@@ -150,7 +150,7 @@ func TestSuspensionLosesNothing(t *testing.T) {
 	theirs := sim.Paging{Out: reclaiming, In: reclaiming, Resident: resident}
 	of := func(x regime) figures {
 		t.Helper()
-		x.trace = &drawn{1. / 8, shortMean, longSpread}
+		x.trace = &drawn{1. / 8, shortMean, longSpread, longVary}
 		f, first, err := x.figures(Seeds{From: 1, To: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -174,5 +174,57 @@ func TestSuspensionLosesNothing(t *testing.T) {
 	}
 	if late.short[0] > kill.short[0] {
 		t.Errorf("short jobs' p95 is %.1f s, and %.1f s with killing", late.short[0], kill.short[0])
+	}
+}
+
+// Long jobs of BIG-C's trace don't differ where they are told not to, and what is drawn otherwise is the same as ever.
+func TestLongJobsCanBeAlike(t *testing.T) {
+	alike := drawn{1. / 8, shortMean, 0, 0}
+	tasks := map[int]bool{}
+	for _, j := range alike.jobs(1) {
+		if isShort(j.Name) {
+			continue
+		}
+		tasks[len(j.Stages[0].Tasks)] = true
+		for _, x := range j.Stages[0].Tasks {
+			if x.Duration != longMean*1e9 {
+				t.Fatalf("a task of %s lasts %v", j.Name, x.Duration)
+			}
+		}
+	}
+	if len(tasks) != 1 {
+		t.Errorf("jobs have %v tasks", tasks)
+	}
+}
+
+// Studies take what differs from the text alone: one model, one way to copy, an expiry, some values of D.
+func TestStudiesOfOneVariant(t *testing.T) {
+	for _, x := range []struct {
+		study  string
+		values map[string]string
+		rows   int
+	}{
+		{"suspension", map[string]string{"tables": "tries", "part": "0.01", "tries": "0,3"}, 4},
+		{"esplash", map[string]string{"cases": "rebooted", "policies": "none,late", "expiry": "60s", "jobs": "1"}, 2},
+	} {
+		s, err := Run(x.study, Options{Seeds: Seeds{From: 1, To: 1}, Values: x.values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Tables[len(s.Tables)-1]; len(got.Rows) != x.rows {
+			t.Errorf("%s: %d rows: %+v", x.study, len(got.Rows), got)
+		}
+	}
+	for _, wrong := range []map[string]string{{"disk": "0"}, {"long-vary": "2"}, {"tries": "x"}} {
+		if _, err := Run("suspension", Options{Seeds: Seeds{From: 1, To: 1}, Values: wrong}); err == nil {
+			t.Errorf("%v is taken", wrong)
+		}
+	}
+	o := Options{Seeds: Seeds{From: 1, To: 1}, Values: map[string]string{"variants": "both,sizing", "models": "root"}}
+	if err := o.Check("dice", diceParameters); err != nil {
+		t.Fatal(err)
+	}
+	if got := diceVariants(&o); len(got) != 2 || got[0].name != "sizing, root" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -42,6 +42,8 @@ const (
 	shortMean  = 20.  // seconds of a short task
 	longMean   = 400. // seconds of an executor
 	longSpread = 0.6  // deviation of the logarithm of a long job's mean
+	longVary   = 0.5  // part by which long jobs differ in executors, and these in how long they run
+	shortVary  = 0.5  // the same of short jobs and their tasks
 	resident   = 0.6  // part of its memory that an executor uses
 )
 
@@ -50,22 +52,24 @@ type drawn struct {
 	part       float64 // how much of it there is, from 0 to 1
 	shortMean  float64 // seconds of a short task; the load stays the same
 	longSpread float64 // deviation of the logarithm of a long job's mean
+	longVary   float64 // part by which long jobs' executors differ in number, and in how long they run
 }
 
-var wholeTrace = drawn{1, shortMean, longSpread}
+var wholeTrace = drawn{1, shortMean, longSpread, longVary}
 
 // jobs are so many, which load the cluster so much, the short ones with spikes.
 func (d *drawn) jobs(seed uint64) (jobs []sim.Job) {
 	random := rand.New(rand.NewPCG(seed, 8))
 	whole := hours * 3600.
 	length := whole * d.part
-	add := func(name, queue string, at, mean float64, size records.Resource, n int) {
+	around := func(vary float64) float64 { return 1 - vary + 2*vary*random.Float64() }
+	add := func(name, queue string, at, mean, vary float64, size records.Resource, n int) {
 		j := sim.Job{
 			Name: name, Submit: sim.Time(at * 1e9), Queue: queue, User: "u", Estimate: sim.Time(mean * 1e9),
 			Stages: []sim.Stage{{Priority: 1, Resource: size}},
 		}
 		for range n {
-			d := sim.Time(mean * (0.5 + random.Float64()) * 1e9)
+			d := sim.Time(mean * around(vary) * 1e9)
 			j.Stages[0].Tasks = append(j.Stages[0].Tasks, sim.Task{Duration: d})
 			j.Work += d
 		}
@@ -76,7 +80,7 @@ func (d *drawn) jobs(seed uint64) (jobs []sim.Job) {
 	executors := longLoad * machines * cores * whole / longJobs / longMean / (32. / 3)
 	for i := range int(longJobs * d.part) {
 		mean := longMean * math.Exp(d.longSpread*random.NormFloat64()-d.longSpread*d.longSpread/2)
-		add(fmt.Sprint("long", i), "root.long", random.Float64()*length, mean, sizes[i%len(sizes)], int(executors*(0.5+random.Float64())+0.5))
+		add(fmt.Sprint("long", i), "root.long", random.Float64()*length, mean, d.longVary, sizes[i%len(sizes)], int(executors*around(d.longVary)+0.5))
 	}
 	tasks := shortLoad * machines * cores * whole / shortJobs / d.shortMean / 4
 	begins := make([]float64, max(1, int(spikes*d.part)))
@@ -88,8 +92,8 @@ func (d *drawn) jobs(seed uint64) (jobs []sim.Job) {
 		if random.Float64() < spiked {
 			at = begins[random.IntN(len(begins))] + spikeLasts*random.Float64()
 		}
-		add(fmt.Sprint("short", i), "root.short", at, d.shortMean, records.NewResource(4<<10, 4),
-			int(tasks*(0.5+random.Float64())+0.5))
+		add(fmt.Sprint("short", i), "root.short", at, d.shortMean, shortVary, records.NewResource(4<<10, 4),
+			int(tasks*around(shortVary)+0.5))
 	}
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
 	return jobs
@@ -108,6 +112,7 @@ type regime struct {
 	paging  sim.Paging
 	trace   *drawn           // nil: wholeTrace
 	step    records.Resource // that graceful preemption takes at a time; zero: the default
+	joined  bool             // one machine has what all have, so that a suspended container's own node is any
 }
 
 func (x *regime) tree() (*queue.Tree, error) {
@@ -167,8 +172,12 @@ func (x *regime) serve(jobs []sim.Job) (*replay, error) {
 		}
 	}
 	d := eventlog.Unrecorded(scheduler.Config{Tree: t, Minimum: records.NewResource(1024, 1), Heartbeat: tick})
+	count, times := machines, 1
+	if x.joined {
+		count, times = 1, machines
+	}
 	c, err := sim.NewCluster(d, sim.Nodes{
-		Count: machines, Capacity: records.NewResource(memory, cores), Paging: x.paging,
+		Count: count, Capacity: records.NewResource(memory, cores).Times(int64(times)), Paging: x.paging,
 		Ability: drive.Ability{Suspend: true, Shrink: true, Reclaim: true, Out: x.paging.Out, In: x.paging.In},
 	}, jobs)
 	if err != nil {
@@ -267,7 +276,11 @@ func (f *figures) add(r *replay) {
 
 // suspensionParameters are those of BIG-C's study.
 var suspensionParameters = []Parameter{
-	{Name: "tables", Default: "", What: "policies, tries, quick (disks), orders, bounds, steps, patterns, burst and causes; all otherwise"},
+	{
+		Name:    "tables",
+		Default: "",
+		What:    "policies, tries, quick (disks), orders, bounds, steps, patterns, burst, causes and own-node; all otherwise",
+	},
 	{Name: "part", Default: "1", What: "of the trace of 3.8 hours, from 0 to 1"},
 	{
 		Name: "short-mean", Default: "20",
@@ -277,6 +290,12 @@ var suspensionParameters = []Parameter{
 		Name: "long-spread", Default: "0.6",
 		What: "deviation of the logarithm of a long job's mean task in the trace; the text doesn't say",
 	},
+	{
+		Name: "long-vary", Default: "0.5",
+		What: "part, 0 to 1, by which the trace's long jobs differ in executors, and these in how long they run; the text doesn't say",
+	},
+	{Name: "tries", Default: "0,1,2,3,4,5", What: "values of D in the table of tries"},
+	{Name: "disk", Default: "0.5", What: "seconds in which 1 GB is paged out, or in, in the table of steps"},
 }
 
 var suspensionColumns = []string{
@@ -329,21 +348,31 @@ func Suspension(o *Options) (*Study, error) {
 	s := &Study{
 		Title: "Suspension: preemption that loses nothing (BIG-C). 26 nodes, 2020 short and 182 long jobs in 3.8 h. Seconds.", Seeds: o.Seeds,
 	}
-	trace := drawn{o.Number("part"), o.Number("short-mean"), o.Number("long-spread")}
+	trace := drawn{o.Number("part"), o.Number("short-mean"), o.Number("long-spread"), o.Number("long-vary")}
 	if trace.part <= 0 || trace.part > 1 {
 		o.Fail("part", "a number above 0, to 1")
 	}
 	if trace.shortMean <= 0 {
 		o.Fail("short-mean", "a number above 0")
 	}
+	if !(trace.longVary >= 0 && trace.longVary <= 1) {
+		o.Fail("long-vary", "a number from 0 to 1")
+	}
+	values, stepped := o.Numbers("tries"), sim.Paging{Resident: resident}
+	if disk := o.Number("disk"); disk > 0 {
+		stepped.Out = int64((1 << 30) / disk)
+		stepped.In = stepped.Out
+	} else {
+		o.Fail("disk", "a number above 0")
+	}
 	if o.Failed() != nil {
 		return nil, o.Failed()
 	}
 	var tries, orders, bounds, steps []regime
 	for _, means := range []suspension.Means{suspension.Immediate, suspension.Graceful} {
-		for d := range 6 {
+		for _, d := range values {
 			x := suspending(means, theirDisks)
-			x.tries, x.name = d, fmt.Sprintf("%s, D = %d", x.name, d)
+			x.tries, x.name = int(d), fmt.Sprintf("%s, D = %g", x.name, d)
 			tries = append(tries, x)
 		}
 		for _, order := range []suspension.Ranking{suspension.ByRemaining, suspension.ByLeastAttained, suspension.ByCost} {
@@ -357,9 +386,9 @@ func Suspension(o *Options) (*Study, error) {
 			bounds = append(bounds, x)
 		}
 	}
-	steps = append(steps, regime{name: byKill, means: suspension.Kill, paging: ourDisks}, suspending(suspension.Immediate, ourDisks))
+	steps = append(steps, regime{name: byKill, means: suspension.Kill, paging: stepped}, suspending(suspension.Immediate, stepped))
 	for _, n := range []int64{1, 2, 4, 8} {
-		x := suspending(suspension.Graceful, ourDisks)
+		x := suspending(suspension.Graceful, stepped)
 		x.step, x.name = records.NewResource(2048*n, n), fmt.Sprintf("%s, steps of %d cores and %d GB", x.name, n, 2*n)
 		steps = append(steps, x)
 	}
@@ -380,7 +409,7 @@ func Suspension(o *Options) (*Study, error) {
 		{"quick", "Policies, where 1 GB is paged out, or in, in 0.5 s", nil, policies(ourDisks)},
 		{"orders", "Who is suspended first, with 0.5 s a GB", []string{"The text has the order by remaining time only."}, orders},
 		{"bounds", "For how long a container may be suspended in all, with 0.5 s a GB", nil, bounds},
-		{"steps", "How much graceful preemption takes at a time, with 0.5 s a GB", []string{
+		{"steps", "How much graceful preemption takes at a time, with " + o.Text("disk") + " s a GB", []string{
 			"The text, figure 7b: the coefficient of variation of long jobs' times grows with the step, and is below those of kill and IP.",
 		}, steps},
 	} {
@@ -394,18 +423,14 @@ func Suspension(o *Options) (*Study, error) {
 			return nil, err
 		}
 	}
-	if o.On("tables", "patterns") {
-		if err := patterns(o, s); err != nil {
-			return nil, err
+	for _, t := range []struct {
+		key  string
+		fill func(*Options, *Study) error
+	}{{"patterns", patterns}, {"burst", burst}, {"causes", burstCauses}, {"own-node", ownNode}} {
+		if !o.On("tables", t.key) {
+			continue
 		}
-	}
-	if o.On("tables", "burst") {
-		if err := burst(o, s); err != nil {
-			return nil, err
-		}
-	}
-	if o.On("tables", "causes") {
-		if err := burstCauses(o, s); err != nil {
+		if err := t.fill(o, s); err != nil {
 			return nil, err
 		}
 	}

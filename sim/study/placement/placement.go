@@ -1,15 +1,15 @@
-package study
+// Package placement simulates how the baselines of Sparrow's text place tasks: at once, by the lengths of queues. No system here has them.
+package placement
 
 import (
 	"math/rand/v2"
 	"slices"
 )
 
-// placement is how the text's baselines choose workers at once, by the lengths of queues. No system here has them: they are for Sparrow's study alone.
-type placement struct {
-	name  string
-	ratio int  // workers that are asked for each task; 1: none is
-	batch bool // the least loaded of all that were asked take the job's tasks, instead of those asked for each task
+// Way is how a baseline chooses workers.
+type Way struct {
+	Ratio int  // workers that are asked for each task; 1: none is
+	Batch bool // the least loaded of all that were asked take the job's tasks, instead of those asked for each task
 }
 
 // queues are workers with cores, each of which takes tasks in the order of their arrival.
@@ -56,19 +56,19 @@ func (q *queues) take(w int32, now, lasts float64) (begins, ends float64) {
 }
 
 // place chooses workers for so many tasks at a time.
-func (q *queues) place(p placement, tasks int, now float64) []int32 {
+func (q *queues) place(p Way, tasks int, now float64) []int32 {
 	workers := len(q.ends)
 	q.asked = q.asked[:0]
-	for range tasks * p.ratio {
+	for range tasks * p.Ratio {
 		q.asked = append(q.asked, int32(q.random.IntN(workers)))
 	}
-	if p.ratio == 1 {
+	if p.Ratio == 1 {
 		return q.asked
 	}
-	if !p.batch {
+	if !p.Batch {
 		for i := range tasks {
-			best := q.asked[i*p.ratio]
-			for _, w := range q.asked[i*p.ratio+1 : (i+1)*p.ratio] {
+			best := q.asked[i*p.Ratio]
+			for _, w := range q.asked[i*p.Ratio+1 : (i+1)*p.Ratio] {
 				if q.length(w, now) < q.length(best, now) {
 					best = w
 				}
@@ -85,9 +85,9 @@ func (q *queues) place(p placement, tasks int, now float64) []int32 {
 	return q.asked[:tasks]
 }
 
-// responses simulates jobs whose tasks are placed at once, of exponential durations with a mean of 100 ms. It returns the mean response of those after
+// Responses simulates jobs whose tasks are placed at once, of exponential durations with a mean of 100 ms. It returns the mean response of those after
 // the warm-up, in s, and the part of these of which every task began at once.
-func responses(p placement, workers, cores, tasks, jobs, warmUp int, load float64, seed uint64) (mean, atOnce float64) {
+func Responses(p Way, workers, cores, tasks, jobs, warmUp int, load float64, seed uint64) (mean, atOnce float64) {
 	random := rand.New(rand.NewPCG(seed, 4002))
 	q := newQueues(workers, cores, random)
 	const task, oneWay = .1, .0005
@@ -95,7 +95,7 @@ func responses(p placement, workers, cores, tasks, jobs, warmUp int, load float6
 	for i := range jobs + warmUp {
 		now += random.ExpFloat64() * float64(tasks) * task / (load * float64(workers*cores))
 		arrives := now + 2*oneWay // the answers to what was asked
-		if p.ratio > 1 {
+		if p.Ratio > 1 {
 			arrives += oneWay
 		} else {
 			arrives = now + oneWay
