@@ -27,7 +27,7 @@ import (
 const defaultQueue = "yarn.scheduler.capacity.root.default."
 
 // startPolicies starts a cluster of two nodes with four slots of 1 GB each, whose queue can be changed.
-func startPolicies(t *testing.T, set map[string]string) *cluster {
+func startPolicies(t *testing.T, set map[string]string, hosts ...string) *cluster {
 	t.Helper()
 	site := map[string]string{
 		"yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.pmem-check-enabled": "false", "yarn.nodemanager.vmem-check-enabled": "false",
@@ -35,7 +35,7 @@ func startPolicies(t *testing.T, set map[string]string) *cluster {
 		"yarn.scheduler.capacity.root.queues": "default", defaultQueue + "capacity": "100", defaultQueue + "ordering-policy": "fair",
 	}
 	maps.Copy(site, set)
-	return startCluster(t, 1, 2, site)
+	return startCluster(t, 1, 2, site, hosts...)
 }
 
 // why is what people read of an application.
@@ -150,11 +150,18 @@ type asker struct {
 	stop func()
 
 	mu   sync.Mutex
-	held []records.ContainerID
+	held []am.Container
+	host string // where its tasks may run alone; "": anywhere
 }
 
 // asks begins one.
 func (c *cluster) asks(t *testing.T, name string, count int, report am.StageReport) *asker {
+	t.Helper()
+	return c.asksOn(t, name, "", count, report)
+}
+
+// asksOn begins one whose tasks run on one host only.
+func (c *cluster) asksOn(t *testing.T, name, host string, count int, report am.StageReport) *asker {
 	t.Helper()
 	log := logrus.NewEntry(logrus.New())
 	app, err := unmanaged.New(t.Context(), unmanaged.Options{Conf: must(conf.Load(conf.Options{Dir: c.conf})), Name: name, Log: log})
@@ -162,7 +169,7 @@ func (c *cluster) asks(t *testing.T, name string, count int, report am.StageRepo
 		t.Fatal(err)
 	}
 	calls := make(chan func(*am.Master))
-	a := &asker{t: t, id: app.ID.String(), use: func(f func(*am.Master)) {
+	a := &asker{t: t, id: app.ID.String(), host: host, use: func(f func(*am.Master)) {
 		done := make(chan struct{})
 		select {
 		case calls <- func(m *am.Master) { f(m); close(done) }:
@@ -182,9 +189,7 @@ func (c *cluster) asks(t *testing.T, name string, count int, report am.StageRepo
 			case e := <-m.Events():
 				if all, ok := e.(am.ContainersAllocated); ok {
 					a.mu.Lock()
-					for _, x := range all.Containers {
-						a.held = append(a.held, x.ID)
-					}
+					a.held = append(a.held, all.Containers...)
 					a.mu.Unlock()
 				}
 			}
@@ -209,7 +214,11 @@ func (a *asker) reports(r am.StageReport) { a.use(func(m *am.Master) { m.SetStag
 
 func (a *asker) more(count int) {
 	a.use(func(m *am.Master) {
-		if _, err := m.Request(am.Request{Priority: 1, Resource: records.NewResource(512, 1), RelaxLocality: true, Count: count}); err != nil {
+		ask := am.Request{Priority: 1, Resource: records.NewResource(512, 1), RelaxLocality: a.host == "", Count: count}
+		if a.host != "" {
+			ask.Hosts = []string{a.host}
+		}
+		if _, err := m.Request(ask); err != nil {
 			a.t.Error(err)
 		}
 	})
@@ -222,13 +231,22 @@ func (a *asker) holds() int {
 }
 
 // ends has so many of its tasks end, the oldest first, and asks for as many.
-func (a *asker) ends(count int) {
+func (a *asker) ends(count int) { a.more(a.gives("", count)) }
+
+// gives has so many of its tasks on a host end, "": on any, and returns how many did.
+func (a *asker) gives(host string, count int) int {
+	var ended []records.ContainerID
 	a.mu.Lock()
-	ended := slices.Clone(a.held[:min(count, len(a.held))])
-	a.held = a.held[len(ended):]
+	a.held = slices.DeleteFunc(a.held, func(x am.Container) bool {
+		ends := len(ended) < count && (host == "" || host == x.Node.Host)
+		if ends {
+			ended = append(ended, x.ID)
+		}
+		return ends
+	})
 	a.mu.Unlock()
 	a.use(func(m *am.Master) { m.Release(ended...) })
-	a.more(len(ended))
+	return len(ended)
 }
 
 // What an ApplicationMaster of Heddle's library reports of its tasks passes through the leader to its queue's policy, and each change does.
