@@ -45,7 +45,7 @@ func TestCopiesOfAStragglersTasksArePaidBySuspension(t *testing.T) {
 	c := startFreezing(t, "1152", "127.0.0.1", "127.0.0.2", "127.0.0.3") // two containers, and what those are left that stand still
 	const maps, lines = 25, 50
 	in, want := c.input(maps, lines, 2)
-	work := "exec " + c.binary + " bench-work --cpu 10ms --sleep 70ms"
+	const work = `while read -r l; do i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done; sleep 0.07; echo "$l"; done; exit 0`
 	const firstWave = 5                              // one container is the ApplicationMaster's
 	type counts struct{ originals, others, won int } // of attempts that have stood still and succeeded, and of copies that have won
 	for _, x := range []struct {
