@@ -25,6 +25,7 @@ type Change struct {
 	now   int64
 	batch *ledgerpb.Batch
 	ends  []end
+	ahead []records.AttemptID // attempts whose ApplicationMasters register before their node's answer that it started them
 }
 
 // end is a container that the batch ends or may end.
@@ -37,8 +38,15 @@ type end struct {
 // Before notes what a batch is about to end, as the ledger has it no longer afterwards.
 func (f *Follower) Before(b *ledgerpb.Batch, s *ledger.State) *Change {
 	c := &Change{now: b.GetTime(), batch: b}
+	started := map[records.AttemptID]bool{}
 	for _, cmd := range b.GetCommands() {
 		switch {
+		case cmd.AttemptLaunched != nil:
+			started[attemptID(cmd.AttemptLaunched.GetAttempt())] = true
+		case cmd.AttemptRegistered != nil:
+			if _, t := attempt(s, cmd.AttemptRegistered.GetAttempt()); t != nil && t.State < ledger.AttemptLaunched && !started[t.ID] {
+				c.ahead = append(c.ahead, t.ID)
+			}
 		case cmd.ContainersCompleted != nil:
 			for _, done := range cmd.ContainersCompleted.GetCompletions() {
 				if x := s.Container(containerID(done.GetContainer())); x != nil && x.Live() {
@@ -71,6 +79,9 @@ func (c *Change) living(a *ledger.Application, ends func(*ledger.Container) bool
 func (f *Follower) After(c *Change, s *ledger.State) {
 	var out []entity
 	for _, cmd := range c.batch.GetCommands() {
+		if a, t := attempt(s, cmd.GetAttemptRegistered().GetAttempt()); t != nil && slices.Contains(c.ahead, t.ID) {
+			out = append(out, launched(a))
+		}
 		out = append(out, f.of(cmd, c.now, s)...)
 	}
 	var ended []entity
