@@ -38,7 +38,8 @@ type limiter interface {
 	set(name string, l Limits) error
 	setCPU(name string, cores float64) error
 	usage(name string) (Usage, error) // without Processes and Starved
-	times(name string) string         // the file that says for how long the group's own limit has stopped it
+	// measure is usage with the text of cpu.stat, which says for how long the group's own limit has stopped it; "": there is no such limit.
+	measure(name string) (use Usage, stat string, err error)
 	// weight names the folder of all groups and, for it and those above, the file of their weight with the value that the
 	// kernel begins with and the one for so many vcores. The folder is "" where groups have no weight.
 	weight(vcores float64) (top, file, initial, value string)
@@ -258,35 +259,23 @@ func (g *kernelGroup) put(pid int) error {
 func (g *kernelGroup) SetLimits(l Limits) error { return g.wrap("limit", g.d.limiter.set(g.name, l)) }
 
 func (g *kernelGroup) Usage() (Usage, error) {
-	use, err := g.d.limiter.usage(g.name)
+	use, stat, err := g.d.limiter.measure(g.name)
 	if err == nil {
 		var pids []int
 		pids, err = g.d.holder.pids(g.name)
 		use.Processes = len(pids)
 	}
-	if err == nil && use.CPU < 0 {
-		if u, ok := g.d.holder.(*unified); ok { // its cpu.stat needs no controller
+	if u, ok := g.d.holder.(*unified); ok {
+		if err == nil && use.CPU < 0 { // its cpu.stat needs no controller
 			var core Usage
 			core, err = (&unified{tree: u.tree, top: u.top}).usage(g.name)
 			use.CPU = core.CPU
 		}
+		if pressure, failed := u.tree.read(u.path(g.name, "cpu.pressure")); failed == nil { // else Linux before 4.20, or with psi=0
+			use.Starved = starved.Of(pressure, stat)
+		}
 	}
-	use.Starved = g.starved()
 	return use, g.wrap("measure", err)
-}
-
-// starved is Usage.Starved.
-func (g *kernelGroup) starved() time.Duration {
-	u, ok := g.d.holder.(*unified)
-	if !ok {
-		return -1
-	}
-	pressure, err := u.tree.read(u.path(g.name, "cpu.pressure"))
-	if err != nil { // Linux before 4.20, or with psi=0
-		return -1
-	}
-	stat, _ := u.tree.read(g.d.limiter.times(g.name)) // without a controller there is no limit
-	return starved.Of(pressure, stat)
 }
 
 func (g *kernelGroup) Processes() ([]int, error) {

@@ -15,6 +15,7 @@ type fakeV2 struct {
 	top    string
 	groups map[string]*fakeGroup
 	writes []string // "path=value"
+	reads  []string // paths
 	deny   func(path string) error
 
 	meminfo string
@@ -83,6 +84,7 @@ func (f *fakeV2) read(path string) (string, error) {
 	if path == "/proc/meminfo" {
 		return f.meminfo, nil
 	}
+	f.reads = append(f.reads, path)
 	dir, file := filepath.Split(path)
 	dir = filepath.Clean(dir)
 	g, ok := f.groups[dir]

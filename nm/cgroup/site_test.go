@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -89,6 +90,32 @@ func TestV2WeightOfAllGroups(t *testing.T) {
 	want := []string{sys + "/system/heddle/nm-h_1/cpu.weight=400", sys + "/system/heddle/cpu.weight=400"}
 	if diff := cmp.Diff(want, f.writes); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A measurement reads each file once, though cpu.stat has two figures of it.
+func TestAMeasurementReadsEachFileOnce(t *testing.T) {
+	f := newFakeV2(sys, "cpu", "memory", "pids")
+	d, err := v2Site(f, "/", "/heddle").driver(V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := d.holder.(*unified)
+	if err := u.create("c"); err != nil {
+		t.Fatal(err)
+	}
+	files := f.groups[filepath.Dir(u.path("c", "x"))].files
+	files["cpu.stat"] = "usage_usec 1500000\nthrottled_usec 500000\n"
+	files["cpu.pressure"] = "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=2000000\n"
+	f.reads = nil
+	use, err := (&kernelGroup{d: d, name: "c"}).Usage()
+	want := Usage{CPU: 1500 * time.Millisecond, Memory: 4000, Peak: 7000, OOMKills: 1, Starved: 1500 * time.Millisecond}
+	if err != nil || use != want {
+		t.Errorf("usage %+v, %v, want %+v", use, err, want)
+	}
+	slices.Sort(f.reads)
+	if once := slices.Compact(slices.Clone(f.reads)); !slices.Equal(once, f.reads) || !slices.Contains(once, u.path("c", "cpu.stat")) {
+		t.Errorf("read: %v", f.reads)
 	}
 }
 

@@ -215,7 +215,11 @@ func (l *legacy) usage(name string) (Usage, error) {
 	return use, nil
 }
 
-func (l *legacy) times(name string) string { return l.path("cpu", name, "cpu.stat") }
+func (l *legacy) measure(name string) (use Usage, stat string, err error) {
+	use, err = l.usage(name)
+	stat, _ = l.tree.read(l.path("cpu", name, "cpu.stat")) // without a controller there is no limit
+	return use, stat, err
+}
 
 func (l *legacy) weight(vcores float64) (top, file, initial, value string) {
 	return l.tops["cpu"], "cpu.shares", "1024", strconv.FormatInt(sharesV1(vcores), 10)

@@ -242,35 +242,42 @@ func (u *unified) reclaim(ctx context.Context, name string, bytes int64) error {
 }
 
 func (u *unified) usage(name string) (Usage, error) {
-	use := Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1, Starved: -1}
-	us, err := keyed(u.tree, u.path(name, "cpu.stat"), "usage_usec")
+	use, _, err := u.measure(name)
+	return use, err
+}
+
+func (u *unified) measure(name string) (use Usage, stat string, err error) {
+	use = Usage{CPU: -1, Memory: -1, Peak: -1, OOMKills: -1, Starved: -1}
+	file := u.path(name, "cpu.stat")
+	if stat, err = u.tree.read(file); err != nil {
+		return use, "", err
+	}
+	us, err := inText(file, stat, "usage_usec")
 	if err != nil {
-		return use, err
+		return use, stat, err
 	}
 	use.CPU = time.Duration(us) * time.Microsecond
 	if !u.has("memory") {
-		return use, nil
+		return use, stat, nil
 	}
 	current, err := number(u.tree, u.path(name, "memory.current"))
 	if err != nil {
-		return use, err
+		return use, stat, err
 	}
 	idle, err := keyed(u.tree, u.path(name, "memory.stat"), "inactive_file")
 	if err != nil {
-		return use, err
+		return use, stat, err
 	}
 	use.Memory = max(0, current-idle)
 	if use.OOMKills, err = keyed(u.tree, u.path(name, "memory.events"), "oom_kill"); err != nil {
-		return use, err
+		return use, stat, err
 	}
 	// memory.peak came with Linux 5.19
 	if use.Peak, err = number(u.tree, u.path(name, "memory.peak")); errors.Is(err, fs.ErrNotExist) {
 		use.Peak, err = -1, nil
 	}
-	return use, err
+	return use, stat, err
 }
-
-func (u *unified) times(name string) string { return u.path(name, "cpu.stat") }
 
 func (u *unified) weight(vcores float64) (top, file, initial, value string) {
 	if u.has("cpu") {
