@@ -138,6 +138,7 @@ var oneMeaning = []struct {
 		regexp.MustCompile(`the paper's level \d|\(level \d\)`), "speed class (nodes), layer, depth",
 	},
 	{"turn: the right to change a container", regexp.MustCompile(`(?i)\b(its|their|others'|probe's|job's|whose|all) turns?\b`), nil, "comes first, is served"},
+	{"order: what is told to a node", regexp.MustCompile(`(?i)\borders? of (applications|queues|requests|probes|victims|users|service)\b`), nil, "ranking, ordering policy"},
 	{"lent: the part of a node for short tasks", regexp.MustCompile(`(?i)\b(exclusive|partition|label|labels)\b[^.|\n]*\b(lent|lends?|lending)\b`), nil, "share, shared"},
 	{"placement: the choice of a queue", regexp.MustCompile(`(?i)\bplacements?\b`), regexp.MustCompile(`(?i)\bplacement (rules?|constraints?)\b|\brules of placement\b|\*placement\*`), "the choice of a node; YARN's placement constraints keep their name"},
 	{"driver: what runs the scheduler", regexp.MustCompile(`(?i)\bdrivers?\b`), regexp.MustCompile(`\b(Spark|skein)'s drivers?\b|\*driver\*|wraps the driver`), "Spark's driver"},

@@ -263,9 +263,11 @@ func logMessage(n ast.Node) (string, token.Pos) {
 	return message, call.Pos()
 }
 
-// An order is told to a node. What sorts queues, applications, requests, victims and probes is a ranking, or YARN's ordering policy.
-func TestOrdersAreToldToNodes(t *testing.T) {
+// An order is told to a node; what sorts queues, applications, requests, victims and probes is a ranking, or YARN's ordering policy. The part of a node for
+// short tasks is lent; a partition that isn't exclusive shares its nodes.
+func TestNamesUseWordsInOneMeaning(t *testing.T) {
 	word := regexp.MustCompile(`^Orders?([A-Z]|$)|[a-z]Orders?([A-Z]|$)`)
+	lent := regexp.MustCompile(`^([Ll]end|[Ll]ent)|[a-z]Len(d|t)(s|er|ers|ing)?([A-Z]|$)`)
 	seen := 0
 	for name, p := range packages(t) {
 		if !strings.HasPrefix(name, "rm/scheduler") && !strings.HasPrefix(name, "rm/queue") && name != "nm/probe" {
@@ -288,6 +290,9 @@ func TestOrdersAreToldToNodes(t *testing.T) {
 			for _, id := range names {
 				if seen++; word.MatchString(id.Name) && id.Name != "inOrder" {
 					t.Errorf("%s: %s: an order is told to a node; what sorts is a ranking, or an ordering policy", sources.Position(id.Pos()), id.Name)
+				}
+				if strings.HasPrefix(name, "rm/scheduler") && lent.MatchString(id.Name) {
+					t.Errorf("%s: %s: the part of a node for short tasks is lent; a partition shares its nodes", sources.Position(id.Pos()), id.Name)
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // NoteMaster says that a container of an application runs its ApplicationMaster. That counts in the partition that it was asked in, also on a node that another
-// partition lends, until its node changes its label.
+// partition shares, until its node changes its label.
 func (s *Scheduler) NoteMaster(h AppHandle, c ContainerHandle) { s.running[h] = c }
 
 // NoteOutputs says how many maps of an application have outputs by now, and how many bytes these have together, as far as nodes tell.

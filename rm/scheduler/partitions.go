@@ -89,7 +89,7 @@ func (p *partitions) index(label string) int {
 	x.core.Now = home.Now
 	p.byLabel[label] = i
 	if exclusive, said := p.exclusive[label]; said && !exclusive {
-		p.lend(i)
+		p.shareNodes(i)
 	}
 	return i
 }
@@ -99,20 +99,20 @@ func (s *Scheduler) SetExclusive(label string, exclusive bool) {
 	before, said := s.exclusive[label]
 	s.exclusive[label] = exclusive
 	i, made := s.byLabel[label]
-	switch lends := said && !before; {
-	case !made || i == 0 || lends == !exclusive:
+	switch shares := said && !before; {
+	case !made || i == 0 || shares == !exclusive:
 	case exclusive:
 		s.parts[i].due = true
 		s.parts[i].core.Keep()
 	default:
-		s.lend(i)
+		s.shareNodes(i)
 	}
 }
 
-// lend makes a partition lend its nodes.
-func (p *partitions) lend(i int) {
+// shareNodes makes a partition share its nodes.
+func (p *partitions) shareNodes(i int) {
 	home := p.core
-	p.parts[i].core.Lend(home)
+	p.parts[i].core.ShareNodes(home)
 	for h := range home.Apps {
 		if a := &home.Apps[h]; a.Live {
 			if rows := p.parts[0].asks(handle.App(h)); len(rows) > 0 {
@@ -338,14 +338,14 @@ func (p *partitions) divideAsks(h AppHandle, asks []Ask) {
 	}
 }
 
-// enter enters rows into one partition. Those without a label are guests in the partitions that lend.
+// enter enters rows into one partition. Those without a label are guests in the partitions that share.
 func (p *partitions) enter(h AppHandle, i int, rows []Ask) {
 	p.ensure(h, i).UpdateAsks(h, rows)
 	if i > 0 {
 		return
 	}
 	for j := range p.parts[1:] {
-		if c := p.parts[j+1].core; c.Lends() {
+		if c := p.parts[j+1].core; c.SharesNodes() {
 			p.ensure(h, j+1).UpdateGuests(h, rows)
 		}
 	}
@@ -375,7 +375,7 @@ func withdrawal(c *core.Core, d *core.Demand) []Ask {
 	return rows
 }
 
-// scheduleAll is Schedule where there are several partitions. Home is asked first, so that nodes are lent to what it has no room for.
+// scheduleAll is Schedule where there are several partitions. Home is asked first, so that nodes are shared with what it has no room for.
 func (p *partitions) scheduleAll(now int64) []Decision {
 	p.out = p.out[:0]
 	p.tellOfNodes()

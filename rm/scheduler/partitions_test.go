@@ -208,7 +208,7 @@ func TestGuaranteesByPartition(t *testing.T) {
 	l.expect("p2 has left", "p1 x24, q x16", "p1", "q")
 }
 
-// lab-shared: idle nodes are lent, and come back only when containers end.
+// lab-shared: idle nodes are shared, and come back only when containers end.
 func TestLabelsThatAreNotExclusive(t *testing.T) {
 	l := newLabelled(t, halvesOfX...)
 	l.SetExclusive("x", false)
@@ -216,7 +216,7 @@ func TestLabelsThatAreNotExclusive(t *testing.T) {
 	l.join(2, "x", "x")
 	l.submit("plain", "a", "alice")
 	l.ask("plain", row(60, ""))
-	l.expect("all is lent", "plain d32 x16", "plain")
+	l.expect("all is shared", "plain d32 x16", "plain")
 	if got := [2][2]int64{l.used("a", ""), l.used("a", "x")}; got != [2][2]int64{{32, 12}, {16, 0}} {
 		t.Errorf("a has %v", got)
 	}
@@ -237,7 +237,7 @@ func TestLabelsThatAreNotExclusive(t *testing.T) {
 	l.expect("the owner's come first", "bx x6, bplain d4", "bx", "bplain")
 }
 
-// lab-shared-order, and asks that aren't for lent nodes; a label that others' asks may go to no longer.
+// lab-shared-order, and asks that aren't for shared nodes; a label that others' asks may go to no longer.
 func TestOwnersComeFirst(t *testing.T) {
 	l := newLabelled(t, halvesOfX...)
 	l.SetExclusive("x", false)
@@ -268,7 +268,7 @@ func TestOwnersComeFirst(t *testing.T) {
 	l.expect("other nodes", "plain e9 x11, stays e3", "plain", "stays")
 }
 
-// What is lent is bounded by no maximum and no user-limit-factor; nothing is reserved for those to whom it is lent.
+// What is shared is bounded by no maximum and no user-limit-factor; nothing is reserved for those with whom it is shared.
 func TestLimitsDontHoldGuests(t *testing.T) {
 	l := newLabelled(t, append(slices.Clone(halvesOfX), "root.a.accessible-node-labels.x.maximum-capacity=50", "root.a.user-limit-factor=0.5", "root.a.maximum-capacity=50")...)
 	l.SetExclusive("x", false)

@@ -150,8 +150,8 @@ func (s *part) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[
 		FairRanking: q.Apps == ranking.ByAppUse || q.Apps == ranking.ByFairness,
 		MinTimeout:  timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
 	}
-	if s.core.Lends() && p.Maximum.IsZero() {
-		p.Maximum = s.core.Nodes.Cluster // it is lent what is idle: more isn't taken back than is asked for here, as in YARN
+	if s.core.SharesNodes() && p.Maximum.IsZero() {
+		p.Maximum = s.core.Nodes.Cluster // it gets what is idle: more isn't taken back than is asked for here, as in YARN
 	}
 	for i, n := range q.Guaranteed {
 		p.MaxAM[i] = records.Whole(float64(n) * float64(q.Cfg.MaxAMShare))

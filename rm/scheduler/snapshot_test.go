@@ -26,9 +26,9 @@ func (k known) Container(h handle.Container, c *preempt.Container) bool {
 	return ok
 }
 
-// lent is two nodes of 10 GB. An application in root.a lends 3 of 4 GB, has 2 GB killable and 3 GB of which preemption doesn't hear, and asks
+// halfShared is two nodes of 10 GB. An application in root.a shares 3 of 4 GB, has 2 GB killable and 3 GB of which preemption doesn't hear, and asks
 // for what no node has. One in root.b has 10 GB, and a node is reserved for 4 GB more.
-func lent(t *testing.T) (s *Scheduler, held []ContainerHandle) {
+func halfShared(t *testing.T) (s *Scheduler, held []ContainerHandle) {
 	t.Helper()
 	gb := schedulertest.GB
 	s = New(Config{
@@ -57,7 +57,7 @@ func lent(t *testing.T) (s *Scheduler, held []ContainerHandle) {
 // Preemption sees what each container claims and holds, by id; which are killable; and reservations. It doesn't see what has no name.
 func TestSnapshotsOfContainers(t *testing.T) {
 	gb := schedulertest.GB
-	s, held := lent(t)
+	s, held := halfShared(t)
 	snap := s.Snapshots(known{held[0]: 9, held[1]: 8, held[3]: 1, held[4]: 2})[0]
 	if len(snap.Apps) != 2 {
 		t.Fatalf("%d applications", len(snap.Apps))
@@ -91,7 +91,7 @@ func TestSnapshotsOfContainers(t *testing.T) {
 
 // Of queues it sees what they have, what of that is killable or reserved, and what applications wait for within the limits of their users.
 func TestSnapshotsOfQueues(t *testing.T) {
-	s, held := lent(t)
+	s, held := halfShared(t)
 	type sums struct{ Used, Guaranteed, Maximum, Killable, Reserved, MaxAM, Pending, Asked int64 } // in GB
 	got := map[string]sums{}
 	snap := s.Snapshots(known{held[1]: 8})[0]
@@ -115,7 +115,7 @@ func TestSnapshotsOfQueues(t *testing.T) {
 // Of applications it sees what they have and ask for, and who may not go everywhere; of nodes, what is left, unless they are closed.
 func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 	gb := schedulertest.GB
-	s, _ := lent(t)
+	s, _ := halfShared(t)
 	strict := s.AddApp(AppSpec{Queue: "root.b", User: "w", Seq: 3, AM: gb(1)})
 	idle := s.AddApp(AppSpec{Queue: "root.b", User: "w", Seq: 4, AM: gb(1)})
 	s.Schedule(800)
@@ -219,7 +219,7 @@ func TestSnapshotsLeaveOutWhoWaits(t *testing.T) {
 
 // What was killable is not any more when it is spared; a tree of another scheduler is refused.
 func TestContainersAreSpared(t *testing.T) {
-	s, held := lent(t)
+	s, held := halfShared(t)
 	s.SpareKillable()
 	for _, q := range s.Snapshots(known{held[1]: 8})[0].Queues {
 		if !q.Killable.IsZero() {

@@ -9,7 +9,7 @@ type Use struct {
 	Running                 int              // containers
 	Waiting                 int64            // containers
 	Master                  bool             // the ApplicationMaster counts there
-	Asked                   bool             // it asks for something there, or has done so where nothing is lent
+	Asked                   bool             // it asks for something there, or has done so where nothing is shared
 }
 
 // UsesOf returns what an application has and waits for in each partition that it has to do with, the one without a label first; nil where there is
@@ -25,8 +25,8 @@ func (v View) UsesOf(h AppHandle) (all []Use) {
 		}
 		a := &x.core.Apps[h]
 		u := Use{Label: x.label, Used: a.Used.Sub(a.Reserved), Reserved: a.Reserved, Pending: a.PendingSum, Running: int(a.Running), Waiting: a.Pending}
-		if i == 0 || !x.core.Lends() || a.Held || u != (Use{Label: x.label}) { // it is known where it might be lent something
-			u.Master, u.Asked = v.masters[h] == i, u.Waiting > 0 || !x.core.Lends()
+		if i == 0 || !x.core.SharesNodes() || a.Held || u != (Use{Label: x.label}) { // it is known where it might get something shared
+			u.Master, u.Asked = v.masters[h] == i, u.Waiting > 0 || !x.core.SharesNodes()
 			all = append(all, u)
 		}
 	}

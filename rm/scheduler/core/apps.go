@@ -47,7 +47,7 @@ type App struct {
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
 	since      int64    // in a leaf with a policy: when it began to ask, or last got a container, in ms
-	guests     int64    // containers asked for of nodes that other partitions lend
+	guests     int64    // containers asked for of nodes that other partitions share
 	places     int32    // of all demands
 	wishes     int32    // at home: partitions in which it wants something
 	Tried      bool     // the limits on ApplicationMasters were asked whether it may become active

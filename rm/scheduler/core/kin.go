@@ -95,7 +95,7 @@ func hearWishes(s *Core, a *App, at *Queue, of *User) {
 
 // stir has a leaf be looked at again in which users may have something now by what they want in other partitions.
 func stir(s *Core, leaf int32) {
-	if q := &s.Queues[leaf]; !q.Pending.IsZero() || s.Lends() {
+	if q := &s.Queues[leaf]; !q.Pending.IsZero() || s.SharesNodes() {
 		s.Stirred = true
 		s.settleQueue(leaf)
 	}

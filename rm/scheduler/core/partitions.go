@@ -15,13 +15,13 @@ import (
 //
 // Cores share their handles, so that nodes, applications and containers are called the same everywhere. Three things pass between them: an
 // application becomes active in all of them at once; nodes change their partition with what runs on them; and a partition that isn't exclusive
-// lends its nodes to asks of home, which are guests there.
+// shares its nodes with asks of home, which are guests there.
 
 // others holds the relations of a core with those of other partitions.
 type others struct {
 	partial  bool         // it is the core of a label
-	home     *Core        // of one that lends its nodes; nil: it doesn't
-	lenders  []*Core      // of home: those that lend
+	home     *Core        // of one that shares its nodes; nil: it doesn't
+	sharers  []*Core      // of home: those that share
 	nodes    bool         // others have nodes
 	Kin      *[]*Core     // those of all partitions, home first; nil: this is the only one
 	Stirred  bool         // something has changed elsewhere, so that this one is to be asked for decisions
@@ -155,14 +155,14 @@ func (s *Core) Attach(h handle.Node, l *Leaving) {
 	s.SetOpen(h, l.open)
 }
 
-// Lend makes this partition lend its nodes to unlabelled requests of home's applications. The caller enters their present requests.
-func (s *Core) Lend(home *Core) {
+// ShareNodes makes this partition share its nodes with unlabelled requests of home's applications. The caller enters their present requests.
+func (s *Core) ShareNodes(home *Core) {
 	s.home = home
-	home.lenders = append(home.lenders, s)
+	home.sharers = append(home.sharers, s)
 }
 
-// Lends reports whether this partition lends its nodes.
-func (s *Core) Lends() bool { return s.home != nil }
+// SharesNodes reports whether this partition shares its nodes.
+func (s *Core) SharesNodes() bool { return s.home != nil }
 
 // HasNews reports whether there are decisions that the next call of Schedule returns.
 func (s *Core) HasNews() bool { return len(s.undone) > 0 }
@@ -172,10 +172,10 @@ func (s *Core) Keep() {
 	if s.home == nil {
 		return
 	}
-	lenders := s.home.lenders
-	for i, l := range lenders {
+	sharers := s.home.sharers
+	for i, l := range sharers {
 		if l == s {
-			s.home.lenders = append(lenders[:i:i], lenders[i+1:]...)
+			s.home.sharers = append(sharers[:i:i], sharers[i+1:]...)
 		}
 	}
 	s.home = nil
@@ -223,7 +223,7 @@ func (s *Core) grantedTo(h handle.App, d *Demand, n *nodeset.Node, level Localit
 	if home != s {
 		home.servedElsewhere(h, d.Priority, d.RequestID, at)
 	}
-	for _, l := range home.lenders {
+	for _, l := range home.sharers {
 		if l != s && l.Has(h) {
 			l.servedElsewhere(h, d.Priority, d.RequestID, at)
 		}

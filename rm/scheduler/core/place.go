@@ -190,7 +190,7 @@ func (a *App) Blacklisted(n *nodeset.Node) bool {
 func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality) {
 	a := &s.Apps[h]
 	d.Served(&s.Nodes.At[nh], level)
-	if d.Guest || len(s.lenders) > 0 {
+	if d.Guest || len(s.sharers) > 0 {
 		s.countServed(a, d)
 		s.grantedTo(h, d, &s.Nodes.At[nh], level)
 	} else { // as countServed does

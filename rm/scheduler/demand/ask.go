@@ -23,7 +23,7 @@ type Ask struct {
 	ExecutionType       pb.ExecutionType
 	Work                nodeset.Work
 	Label               string // on Any: of the nodes that it is for; none: those without a label
-	Stays               bool   // it isn't for nodes that another partition lends
+	Stays               bool   // it isn't for nodes that another partition shares
 	// Placement is where its containers may go, besides, and which allocation tags they have; nil: anywhere, and none. On Any.
 	Placement *constraint.Request
 }

@@ -30,7 +30,7 @@ type Demand struct {
 	parked       bool          // is among Parked
 	timed        bool          // is among Timed
 	Choosy       bool          // has places
-	Stays        bool          // it isn't for nodes that another partition lends
+	Stays        bool          // it isn't for nodes that another partition shares
 	Placed       bool          // has a Placement
 	queued       bool          // is among Unmets
 	Guest        bool          // of another partition: it is told apart from what is asked for here, and counts for nothing

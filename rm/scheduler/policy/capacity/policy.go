@@ -19,9 +19,9 @@ import (
 //
 // It has many methods because each hook of the search is one.
 type Policy struct {
-	s        *core.Core
-	killable []handle.Container // see MakeKillable
-	lends    bool               // it is searched for guests; see walk
+	s         *core.Core
+	killable  []handle.Container // see MakeKillable
+	forGuests bool               // it is searched for guests; see walk
 
 	// While applications are explained, between which nothing changes:
 	explaining bool

@@ -44,14 +44,14 @@ func (p *Policy) Next() int32 {
 	return ranking.Nothing
 }
 
-// nextGuest is Next for applications that nodes are lent to.
+// nextGuest is Next for applications that nodes are shared with.
 //
 //go:noinline
 func (p *Policy) nextGuest() int32 {
-	w := walk{s: p.s, p: p, mine: p.s.Classes.Guests(), lends: true}
-	p.lends = true
+	w := walk{s: p.s, p: p, mine: p.s.Classes.Guests(), forGuests: true}
+	p.forGuests = true
 	v := w.all(p.s.Classes.Opened())
-	if p.lends = false; v == found {
+	if p.forGuests = false; v == found {
 		return w.app
 	}
 	return ranking.Nothing
@@ -62,10 +62,10 @@ type walk struct {
 	s   *core.Core
 	p   *Policy
 	app int32 // that was found
-	// mine are the classes that are looked for: those of the requests in this partition, or those of guests, to which it is lent
+	// mine are the classes that are looked for: those of the requests in this partition, or those of guests, with which it is shared
 	// when no other can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
-	mine  ranking.Mask
-	lends bool
+	mine      ranking.Mask
+	forGuests bool
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
 	visit    func(h int32, at blocker)
 	by       *core.Demand     // the last that blocked a leaf
@@ -94,7 +94,7 @@ func (w *walk) compare(c scope, m ranking.Mask, room *records.Resource) scope {
 // all looks in all queues.
 func (w *walk) all(open ranking.Mask) verdict {
 	room := w.s.Calc.Cluster
-	if q := &w.s.Queues[core.Root]; !q.Bounded || w.lends {
+	if q := &w.s.Queues[core.Root]; !q.Bounded || w.forGuests {
 		w.s.Calc.Sub(&room, &q.Used)
 	}
 	return w.in(core.Root, scope{open: open & w.mine}, &room)
@@ -104,7 +104,7 @@ func (w *walk) all(open ranking.Mask) verdict {
 func (w *walk) in(h int32, c scope, above *records.Resource) verdict {
 	s := w.s
 	q := &s.Queues[h]
-	if !q.Bounded || w.lends {
+	if !q.Bounded || w.forGuests {
 		return w.within(h, q, c, above)
 	}
 	room := q.Maximum
@@ -202,7 +202,7 @@ func (w *walk) wanted(c scope) ranking.Mask {
 	switch {
 	case w.visit != nil:
 		return ^ranking.Mask(0)
-	case w.lends:
+	case w.forGuests:
 		return c.open | c.exceed // what is tight is so by maxima
 	}
 	return c.open | c.exceed | class.Tight
@@ -210,7 +210,7 @@ func (w *walk) wanted(c scope) ranking.Mask {
 
 // everFits reports whether an ask is within the maxima of the queues above it.
 func (w *walk) everFits(leaf int32, size *records.Resource) bool {
-	if w.lends {
+	if w.forGuests {
 		return w.s.Calc.Fits(size, &w.s.Calc.Cluster)
 	}
 	return everFits(w.s, leaf, size)

@@ -10,7 +10,7 @@ import (
 // OverUserLimit reports whether a user has more than its limit, so that nothing more is given to it. As in YARN what it asks
 // for isn't counted: the limit may be passed by one container.
 func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
-	if p.lends {
+	if p.forGuests {
 		return p.overLimitOfGuests(q, u)
 	}
 	if u.Weight == 1 {
@@ -24,7 +24,7 @@ func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
 	return p.s.Calc.Less(&limit, &u.Used)
 }
 
-// overLimitOfGuests is OverUserLimit for nodes that are lent to requests for others: user-limit-factor doesn't hold there.
+// overLimitOfGuests is OverUserLimit for nodes that are shared with requests of others: user-limit-factor doesn't hold there.
 func (p *Policy) overLimitOfGuests(q *core.Queue, u *core.User) bool {
 	if q.Cfg.UserLimit >= 100 { // of all that the queue has
 		return false

@@ -11,11 +11,11 @@
 //     for as long as a task takes;
 //  2. of the first k % the job with most tasks that could run next to their input, until all its tasks have begun;
 //  3. jobs that have less than their slots, the smallest first;
-//  4. the same order beyond their slots: unused slots of others are lent.
+//  4. the same order beyond their slots: unused slots of others.
 //
 // A slot that a job can't use yet is kept for its copies while its ApplicationMaster says that it runs copies, and that tasks are too young to
-// judge. Then no other gets it but a job below its floor, or a smaller one that has less than its slots. All other slots are lent. Nothing is
-// taken back: a job that was lent slots gives them back as its tasks end.
+// judge. Then no other gets it but a job below its floor, or a smaller one that has less than its slots. All other slots go to others. Nothing is
+// taken back: a job that has slots of others gives them back as its tasks end.
 //
 // # What is known of a job
 //
@@ -23,7 +23,7 @@
 // bounds: what the application holds and asks for, at the most, and the part of that with which its virtual size is as large, at the least.
 // So an application that makes itself small has slots for no more than it holds and asks for, and others have their floors in any case. For unmodified MapReduce T
 // is the maps, and then the reduces, that run or are asked for. For any other application, such as one of Spark, it is its containers, which
-// aren't tasks: its virtual size has room for copies that it doesn't make, and these slots are lent.
+// aren't tasks: its virtual size has room for copies that it doesn't make, and these slots go to others.
 //
 // β is fitted to the times of a user's tasks in the leaf, α comes from counts and reports; see shape.go and weight.go.
 package hopper

@@ -178,7 +178,7 @@ func TestNoSlotIsLeft(t *testing.T) {
 	}
 	w.grant(1, "SPARK", 1, 79)
 	w.tick(1000)
-	if got := w.Standing(*w.view(1, "")); !strings.HasSuffix(got, text+", and it has 1 that were lent") {
+	if got := w.Standing(*w.view(1, "")); !strings.HasSuffix(got, text+", and it has 1 of others") {
 		t.Errorf("%q", got)
 	}
 }

@@ -112,7 +112,7 @@ const (
 	owed     = iota // below the floor
 	favored         // served out of turn
 	entitled        // below its slots
-	lent
+	ofOthers
 )
 
 // rank returns whose turn an application has.
@@ -122,7 +122,7 @@ func (p *Policy) rank(x *app, h handle.App, containers int32) int {
 	case x.starting(containers), n < x.floor, x.overdue && n == 0:
 		return owed
 	case n >= x.slots:
-		return lent
+		return ofOthers
 	case h == p.favorite:
 		return favored
 	}
@@ -133,7 +133,7 @@ func (p *Policy) rank(x *app, h handle.App, containers int32) int {
 func (p *Policy) Ratio(a leaf.App) float64 {
 	x := p.apps.Get(a.Handle)
 	if x == nil {
-		return lent
+		return ofOthers
 	}
 	return float64(p.rank(x, a.Handle, a.Containers)) + squash(x.key)
 }
@@ -157,7 +157,7 @@ func (p *Policy) Cap(a leaf.App) records.Resource {
 		switch p.rank(x, a.Handle, a.Containers) {
 		case owed:
 			return leaf.Uncapped()
-		case lent:
+		case ofOthers:
 			others = others.Sub(x.size.Times(x.kept))
 		default:
 			others = x.before

@@ -10,7 +10,7 @@ import (
 	"heddle/rm/scheduler/policy/leaf"
 )
 
-// Algorithm 2 with f = 6: the third job has its floor although the two others could use all slots, and what the first one doesn't use is lent.
+// Algorithm 2 with f = 6: the third job has its floor although the two others could use all slots, and others get what the first one doesn't use.
 func TestFloors(t *testing.T) {
 	a, b, c := newJob("A", 0, same(4, 9000)...), newJob("B", 0, same(100, 9000)...), newJob("C", 0, same(120, 9000)...)
 	w := newWorld(t, 20, nil, a, b, c)
@@ -26,7 +26,7 @@ func TestFloors(t *testing.T) {
 }
 
 // What is kept for the copies of a larger job, and what it would keep once its tasks run, holds up no smaller one that has less than its slots: as
-// the slots of a third one, which were lent to it, come free, the smallest gets them first, then come its copies, and then the next job.
+// the slots of a third one, which it had, come free, the smallest gets them first, then come its copies, and then the next job.
 func TestNothingIsKeptFromSmallerJobs(t *testing.T) {
 	lengths := make([]int64, 20) // one ends every second, from 2 s on
 	for i := range lengths {

@@ -28,7 +28,7 @@ func (p *Policy) Standing(a leaf.App) string {
 	case x.slots > 0:
 		return text + fmt.Sprintf("it has %d of its %d slots", held, x.slots)
 	case held > 0:
-		return text + fmt.Sprintf("there is no slot left for it, and it has %d that were lent", held)
+		return text + fmt.Sprintf("there is no slot left for it, and it has %d of others", held)
 	}
 	return text + "there is no slot left for it"
 }

@@ -45,7 +45,7 @@ func TestFigure23(t *testing.T) {
 	}
 }
 
-// If A's ApplicationMaster doesn't say that it makes copies, its fifth slot is lent at once: B2 has it for 6 s, and A ends at 5.
+// If A's ApplicationMaster doesn't say that it makes copies, its fifth slot goes to another at once: B2 has it for 6 s, and A ends at 5.
 func TestSlotsThatNobodyKeepsAreLent(t *testing.T) {
 	a, b := figure()
 	a.reports = false
