@@ -23,7 +23,7 @@ func TestAReservableQueueHasALeaf(t *testing.T) {
 	}
 	q, _ := tree.Find("plan-default")
 	if q.AbsoluteCapacity != 0.2 || q.AbsoluteMaximum != 1 || q.MaxApplications != 77 || q.MaxApplicationsPerUser != 19 || q.UserLimit != 50 ||
-		q.UserLimitFactor != 0.5 || q.MaxAMShare != 0.5 {
+		q.UserLimitFactor != 0.5 || q.MaxAMShare != 0 {
 		t.Errorf("%+v", q)
 	}
 	if len(tree.Problems) != 1 || !strings.Contains(tree.Problems[0].Message, "share the whole queue, in root.plan.plan-default") {

@@ -28,6 +28,9 @@ func TestCreationOfQueuesIsShown(t *testing.T) {
 							Queue []struct {
 								QueuePath, QueueType       string
 								Capacity, AbsoluteCapacity float64
+								Capacities                 struct {
+									By []struct{ MaxAMLimitPercentage float64 } `json:"queueCapacitiesByPartition"`
+								}
 							}
 						}
 					}
@@ -61,7 +64,8 @@ func TestCreationOfQueuesIsShown(t *testing.T) {
 		}
 		if q.QueueName == "plan" && len(q.Queues.Queue) == 1 {
 			leaf := q.Queues.Queue[0]
-			if !q.Hidden || leaf.QueuePath != "root.plan.plan-default" || leaf.QueueType != "leaf" || leaf.Capacity != 100 || leaf.AbsoluteCapacity != 20 {
+			if !q.Hidden || leaf.QueuePath != "root.plan.plan-default" || leaf.QueueType != "leaf" || leaf.Capacity != 100 || leaf.AbsoluteCapacity != 20 ||
+				len(leaf.Capacities.By) != 1 || leaf.Capacities.By[0].MaxAMLimitPercentage != 0 {
 				t.Errorf("%+v", leaf)
 			}
 		}

@@ -106,7 +106,7 @@ func (v *Viewer) soft() soft {
 func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App {
 	now := v.Now().UnixMilli()
 	app := App{
-		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: a.Queue,
+		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: shownQueue(a),
 		Type: TypeName(a.Context), Tags: v.Tags(a.Context),
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
@@ -145,6 +145,18 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	}
 	app.TrackingURL, app.OriginalTrackingURL = v.TrackingURLs(a, a.Current())
 	return app
+}
+
+// shownQueue returns the queue in which an application is shown: as in YARN the reservable one that was named, and not its leaf
+// (Hadoop: CapacityScheduler.resolveReservationQueueName).
+func shownQueue(a *ledger.Application) string {
+	dot := max(strings.LastIndexByte(a.Queue, '.'), 0)
+	above, leaf := a.Queue[:dot], a.Queue[dot:]
+	name := above[strings.LastIndexByte(above, '.')+1:]
+	if named := a.Context.GetQueue(); leaf == "."+name+"-default" && (named == name || named == above) {
+		return above
+	}
+	return a.Queue
 }
 
 // attemptOf fills in the fields that depend on the current attempt.

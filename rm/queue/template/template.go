@@ -195,6 +195,7 @@ func Plan(settings map[string]string, path, name string) (with map[string]string
 	name += "-default"
 	with = maps.Clone(settings)
 	with[path+"."+name+".capacity"] = "100"
+	with[path+"."+name+".maximum-am-resource-percent"] = "0" // so one application runs at a time
 	for _, key := range []string{"maximum-applications", "minimum-user-limit-percent", "user-limit-factor"} {
 		if v, set := settings[path+"."+key]; set {
 			with[path+"."+name+"."+key] = v
