@@ -86,13 +86,13 @@ func TestResizesThatAreRefused(t *testing.T) {
 	run(t, func(w *world) {
 		am, n, c := w.resizable()
 		n.heartbeat(ended(c[1], 0))
-		promote := resizeTo(c[0], 0, 1024, true)
-		promote.Kind = pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE
+		demote := resizeTo(c[0], 0, 1024, true)
+		demote.Kind = pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE
 		nothing := resizeTo(c[0], 0, 1024, true)
 		nothing.Capability = nil
 		wishes := []resize.Wish{
 			resizeTo(c[0], 3, 2048, true), resizeTo(c[1], 0, 2048, true), resizeTo(c[0], 0, 512, true), resizeTo(c[0], 0, 2048, false),
-			resizeTo(c[0], 0, 1<<40, true), resizeTo(c[0], 0, -5, false), promote, nothing,
+			resizeTo(c[0], 0, 1<<40, true), resizeTo(c[0], 0, -5, false), demote, nothing,
 		}
 		want := []resize.Refused{
 			{Index: 0, Reason: "INCORRECT_CONTAINER_VERSION_ERROR"},

@@ -116,7 +116,7 @@ func (c *check) containers(s *State, id records.ApplicationID, app *Application,
 		if !cont.Live() {
 			continue
 		}
-		own.add(cont.Resource)
+		own.add(cont.guaranteed(cont.Resource))
 		if err := cont.checkLevel(cont.Level, cont.Held()); err != nil {
 			c.errs = append(c.errs, err)
 		}

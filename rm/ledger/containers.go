@@ -76,7 +76,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) Conta
 
 // hold adds a live container to the sums of its application and node.
 func hold(app *Application, node *Node, c *Container) {
-	app.Used = app.Used.Add(c.Resource)
+	app.Used = app.Used.Add(c.guaranteed(c.Resource))
 	app.Live++
 	node.Used = node.Used.Add(c.taken())
 	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
@@ -98,7 +98,7 @@ func (c *Container) leave() {
 
 // finish ends a live container and subtracts it from the sums.
 func finish(now int64, app *Application, c *Container, exit int32) {
-	app.Used = app.Used.Sub(c.Resource)
+	app.Used = app.Used.Sub(c.guaranteed(c.Resource))
 	app.Live--
 	c.leave()
 	spent := ResourceSeconds(c, now)
@@ -143,13 +143,13 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	}
 	to := amounts(c.GetResource())
 	app.ResourceSeconds = app.ResourceSeconds.Add(ResourceSeconds(cont, now))
-	app.Used = app.Used.Sub(cont.Resource).Add(to)
-	held, confirmed := to, cont.Confirmed().Min(to)
+	held, confirmed, was := to, cont.Confirmed().Min(to), cont.guaranteed(cont.Resource)
 	if h := cont.extra().held; h != nil {
 		held = h.Min(to)
 	}
 	cont.node.Used = cont.node.Used.Sub(cont.taken())
 	cont.Resource, cont.Resized, cont.ExecutionType = to, now, cmp.Or(kind, cont.ExecutionType)
+	app.Used = app.Used.Sub(was).Add(cont.guaranteed(to))
 	cont.setLevel(cont.Level, held)
 	cont.node.Used = cont.node.Used.Add(cont.taken())
 	cont.setConfirmed(confirmed)

@@ -37,7 +37,7 @@ func TestGrantIsKeptAsItCame(t *testing.T) {
 			ExitStatus: records.ExitInvalid, node: n,
 		}
 		a.Containers.Put(c)
-		a.Used, a.Live, a.Attempts[1].LastSequence = small.Times(3), 3, 5
+		a.Live, a.Attempts[1].LastSequence = 3, 5  // and it is no part of what is used
 		n.Containers = []records.ContainerID{c.ID} // it takes nothing that others could get
 	})
 }

@@ -20,13 +20,15 @@ func (c *Container) Held() records.Resource {
 	return c.Resource
 }
 
-// taken returns what the node is charged for a live container. Opportunistic ones use what the others leave idle, and are charged nothing.
-func (c *Container) taken() records.Resource {
+// guaranteed returns an amount of a live container, nothing of an opportunistic one: its node isn't charged for it, nor, as in YARN, its application.
+func (c *Container) guaranteed(r records.Resource) records.Resource {
 	if c.ExecutionType == pb.ExecutionType_OPPORTUNISTIC {
 		return records.Resource{}
 	}
-	return c.Held()
+	return r
 }
+
+func (c *Container) taken() records.Resource { return c.guaranteed(c.Held()) }
 
 // Room returns what the node of a live container offers to all, and what of that is free.
 func (c *Container) Room() (offered, free records.Resource) {

@@ -183,7 +183,7 @@ type Application struct {
 	// Past are containers that have ended and were acknowledged, PastMore is the number of further ones.
 	Past     Past
 	PastMore int64
-	// Used is the sum of what its live containers claim, Live their number.
+	// Used is the sum of what its guaranteed live containers claim, Live the number of all.
 	Used records.Resource
 	Live int
 

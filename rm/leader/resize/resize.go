@@ -90,7 +90,6 @@ const (
 	outstanding    = "UPDATE_OUTSTANDING_ERROR"
 	outOfRange     = "RESOURCE_OUTSIDE_ALLOWED_RANGE"
 	typesStayFixed = "All containers are GUARANTEED; their execution type can't be changed"
-	hasType        = "The container has that execution type already"
 	tooOld         = "Execution types can be changed once all ResourceManagers run a release of Heddle that knows of it"
 )
 
@@ -144,23 +143,23 @@ func (s *Sizes) apply(app *ledger.Application, u *Wish) (reason string, version 
 }
 
 // retype makes an opportunistic container a guaranteed one, as soon as its queue and its node have room, or a guaranteed one opportunistic at once. It returns
-// why not, "" if it does.
+// why not, "" if it does, or has the type already: stock says nothing then.
 func (s *Sizes) retype(c *ledger.Container, kind pb.ContainerUpdateType) string {
 	opportunistic := c.ExecutionType == pb.ExecutionType_OPPORTUNISTIC
 	switch {
+	case opportunistic == (kind == pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE):
+		return ""
 	case s.admit == nil:
 		return typesStayFixed
 	case s.work.Version < ledger.PromotionVersion:
 		return tooOld
 	case c.AM || c.Level != ledgerpb.Level_RUNNING:
 		return outstanding
-	case kind == pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE && opportunistic:
+	case opportunistic:
 		s.change(eventlog.Grow, s.admit(c, records.Resource{}), c.Resource)
-	case kind == pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE && !opportunistic:
+	default:
 		s.release(c)
 		s.resized(c, c.Resource, kind)
-	default:
-		return hasType
 	}
 	return ""
 }
