@@ -25,7 +25,7 @@
 // Then come the events, one after the other. N1 and so on are names of nodes, A and so on of applications; resources are MEMORY,VCORES
 // or MEMORY,VCORES,TYPE=AMOUNT:
 //
-//	node N1 RESOURCE [rack=/R]               a node joins
+//	node N1 RESOURCE [rack=/R] [queue=N]     a node joins; with queue= it starts what applications get, and N opportunistic containers may wait there
 //	leave N1 | lose N1                       it unregisters, or falls silent
 //	resize N1 RESOURCE                       an administrator changes its resources
 //	retire N1 | retain N1                    it is decommissioned gracefully, or stays after all
@@ -35,6 +35,9 @@
 //	ask A COUNT RESOURCE [priority=P] [on=N1,N2] [rack=/R] [strict]
 //	                                         asks for more containers; a priority has one size, and is given places once
 //	    [label=X [everywhere=yes]]           label= alone says that it is none; everywhere also in rows for nodes
+//	    [type=guaranteed|opportunistic]      of priorities of their own; stock with opportunistic containers takes no ask without it
+//	promote A COUNT | demote A COUNT         asks for another execution type of the oldest containers; with wrong=yes of those that have it
+//	kinds A                                  records the execution types of its containers, where opportunistic ones are, how many nodes have ended, what failed
 //	want A COUNT priority=P                  sets how many containers of a priority are still asked for
 //	schedule A COUNT RESOURCE priority=P tag=T1,T2 [constraint=C] [type=guaranteed|opportunistic]
 //	                                         asks by a scheduling request; C is notin,node,T | in,rack,all/T | cardinality,node,T,0,1 | NAME=VALUE | and(C:C) | or(C:C)
@@ -48,6 +51,7 @@
 //	expires A                                waits until its lifetime is over
 //	refresh                                  preceding cs, set or allocations take effect by rmadmin -refreshQueues
 //	try ask … | try release …                as much of it as possible, if the ApplicationMaster or the containers are missing
+//	reservations                             records what calls about reservations answer
 //	queues                                   records what the ResourceManager reports of its queues
 //	settle [nodes | usage | priorities]      waits until nothing changes, and records who has what; with nodes: where, with usage: its
 //	                                         share of the queue, with priorities: its priority

@@ -47,6 +47,10 @@ type master struct {
 	registered string                  // constraints that it registers with, as TAG:CONSTRAINT with ; between them
 	scheduling []*pb.SchedulingRequest // for the next call
 	rejected   int32                   // containers of scheduling requests
+
+	updates   []*pb.UpdateContainerRequest // for the next call
+	unchanged []string                     // reasons why others weren't done
+	killed    int                          // containers that nodes have ended for others
 }
 
 // row is one line of a request.
@@ -55,7 +59,8 @@ type row struct {
 	place    string // resource name on the wire
 	size     records.Resource
 	strict   bool
-	label    string // as it is said, behind an =; empty: nothing is said
+	label    string           // as it is said, behind an =; empty: nothing is said
+	kind     pb.ExecutionType // 0: nothing is said
 }
 
 // held is a granted container.
@@ -64,6 +69,9 @@ type held struct {
 	host  string
 	size  records.Resource
 	given bool // given back, but not yet gone
+
+	kind    pb.ExecutionType
+	version int32
 }
 
 // begin connects the ApplicationMaster with its token, registers, and starts its calls.
@@ -149,11 +157,18 @@ func (m *master) allocate(ctx context.Context) error {
 		if label, said := strings.CutPrefix(r.label, "="); said {
 			x.SetNodeLabelExpression(label)
 		}
+		if r.kind != 0 {
+			kind := &pb.ExecutionTypeRequest{}
+			kind.SetExecutionType(r.kind)
+			kind.SetEnforceExecutionType(true)
+			x.SetExecutionTypeRequest(kind)
+		}
 		rows = append(rows, x)
 	}
 	req.SetAsk(rows)
 	req.SetRelease(m.release)
 	req.SetSchedulingRequests(m.scheduling)
+	req.SetUpdateRequests(m.updates)
 	if len(m.black)+len(m.white) > 0 {
 		b := &pb.ResourceBlacklistRequest{}
 		b.SetBlacklistAdditions(m.black)
@@ -171,16 +186,20 @@ func (m *master) allocate(ctx context.Context) error {
 		m.told[r] = m.wanted[r]
 	}
 	m.response = resp.GetResponseId()
-	m.release, m.black, m.white = nil, nil, nil
+	m.release, m.black, m.white, m.updates = nil, nil, nil, nil
 	m.rounds.Add(1)
 	for _, c := range resp.GetAllocatedContainers() {
 		m.take(c)
 	}
 	m.noteRejected(resp)
+	m.updated(resp)
 	for _, s := range resp.GetCompletedContainerStatuses() {
 		id := records.ContainerIDFrom(s.GetContainerId())
 		if s.GetExitStatus() == records.ExitPreempted {
 			m.preempted++
+		}
+		if s.GetExitStatus() == records.ExitKilledByScheduler {
+			m.killed++
 		}
 		m.held = slices.DeleteFunc(m.held, func(h held) bool { return h.id == id })
 	}
@@ -193,7 +212,11 @@ func (m *master) allocate(ctx context.Context) error {
 // take records a granted container, and lowers the number of pending ones as Hadoop's AMRMClient does.
 func (m *master) take(c *pb.Container) {
 	size, _ := m.play.types.From(c.GetResource()) // it has only types of the configuration
-	h := held{id: records.ContainerIDFrom(c.GetId()), host: records.NodeIDFrom(c.GetNodeId()).Host, size: size}
+	h := held{
+		id: records.ContainerIDFrom(c.GetId()), host: records.NodeIDFrom(c.GetNodeId()).Host, size: size,
+		kind: c.GetExecutionType(), version: c.GetVersion(),
+	}
+	m.play.begun(h.host, func(n *node) { n.begin(h.id, h.size, h.kind) })
 	m.held = append(m.held, h)
 	places := []string{"*", h.host, m.play.rackOf(h.host)}
 	for r := range m.wanted {
@@ -225,6 +248,9 @@ func (m *master) ask(ctx context.Context, s Step) error {
 			return err
 		}
 		r.priority = int32(p)
+	}
+	if name := s.Options["type"]; name != "" {
+		r.kind = pb.ExecutionType(pb.ExecutionType_value[strings.ToUpper(name)])
 	}
 	if label, said := s.Options["label"]; said {
 		r.label = "=" + unescape(label)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,17 +41,26 @@ type node struct {
 	attributes *pb.NodeAttributes // for the next heartbeat, nil: none
 	said       bool               // the heartbeat that is under way has them
 	told       chan<- string      // whether they were taken: empty, or the reason why not
+	queue      queue
 }
 
 // hostOf returns the address of a scenario's i-th node.
 func hostOf(i int) string { return fmt.Sprintf("127.3.%d.%d", i/250, 1+i%250) }
 
-func (p *play) newNode(ctx context.Context, name, host string, r records.Resource) (*node, error) {
+func (p *play) newNode(ctx context.Context, name, host string, r records.Resource, waiting string) (*node, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, err
 	}
 	n := &node{name: name, play: p, client: ipc.NewClient(ipc.ClientConfig{}), containers: map[records.ContainerID]*pb.ContainerStatus{}}
+	if n.queue.size = r; waiting != "" {
+		if n.queue.most, err = strconv.Atoi(waiting); err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		p.queued[host] = n
+		p.mu.Unlock()
+	}
 	n.Node = peer.Node{
 		ID:         records.NodeID{Host: host, Port: int32(l.Addr().(*net.TCPAddr).Port)},
 		RM:         n.client.Failover([]string{p.rm.tracker}, protocol.ResourceTracker, ipc.Identity{User: "yarn"}, patience),
@@ -146,6 +156,9 @@ func (n *node) beats(req *pb.NodeHeartbeatRequest) {
 		req.SetNodeAttributes(n.attributes)
 	}
 	n.said = n.attributes != nil
+	if q := n.queue.status(); q != nil {
+		req.GetNodeStatus().SetOpportunisticContainersStatus(q)
+	}
 }
 
 // end ends the container of an ApplicationMaster. Other containers are unknown here.
@@ -154,6 +167,7 @@ func (n *node) end(id records.ContainerID, exit int32) {
 	defer n.mu.Unlock()
 	if s := n.containers[id]; s != nil && s.GetState() == pb.ContainerState_C_RUNNING {
 		n.containers[id] = peer.Ended(id, exit)
+		n.look()
 	}
 }
 

@@ -115,7 +115,7 @@ func ParseOutcome(text string) (Outcome, error) {
 			return nil, fmt.Errorf("line %d belongs to no step", i+1)
 		case strings.HasPrefix(inner, "refused: "):
 			o[len(o)-1].Refused = strings.TrimPrefix(inner, "refused: ")
-		case strings.HasPrefix(inner, "root"), strings.HasPrefix(inner, "attributes "), strings.HasPrefix(inner, "rejected "):
+		case isReport(inner):
 			o[len(o)-1].Queues = append(o[len(o)-1].Queues, inner)
 		default:
 			a, err := parseApp(inner)
@@ -126,6 +126,13 @@ func ParseOutcome(text string) (Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// isReport tells a line of Act.Queues from one of Act.Apps.
+func isReport(line string) bool {
+	return slices.ContainsFunc([]string{"root", "attributes ", "rejected ", "kinds ", "reservation "}, func(first string) bool {
+		return strings.HasPrefix(line, first)
+	})
 }
 
 func parseApp(line string) (App, error) {

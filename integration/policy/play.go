@@ -46,6 +46,7 @@ type play struct {
 
 	mu      sync.Mutex
 	masters map[records.ApplicationID]*master
+	queued  map[string]*node // those with queues, by host
 	err     error
 }
 
@@ -73,7 +74,8 @@ func (sc *Scenario) perform(
 ) (Outcome, error) {
 	p := &play{
 		sc: sc, rm: rm, types: types, quiet: quiet, begin: time.Now(), rewrite: rewrite, client: ipc.NewClient(ipc.ClientConfig{}),
-		hosts: sc.hosts(), nodes: map[string]*node{}, masters: map[records.ApplicationID]*master{},
+		hosts: sc.hosts(), nodes: map[string]*node{},
+		masters: map[records.ApplicationID]*master{}, queued: map[string]*node{},
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer p.close()
@@ -210,6 +212,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return p.settle(ctx, s, act)
 	case "queues":
 		return p.queues(ctx, act)
+	case "reservations":
+		return p.reservations(ctx, act)
 	}
 	m, err := p.master(s.Args[0])
 	if err != nil {
@@ -222,6 +226,11 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return m.schedule(ctx, s)
 	case "rejected":
 		m.showRejected(act)
+		return nil
+	case "promote", "demote":
+		return m.retype(ctx, s)
+	case "kinds":
+		m.showKinds(act)
 		return nil
 	case "want":
 		return m.want(ctx, s)
@@ -271,7 +280,7 @@ func (p *play) join(ctx context.Context, s Step) error {
 	if p.nodes[name] != nil {
 		return errors.New("there is one with that name already")
 	}
-	n, err := p.newNode(context.WithoutCancel(ctx), name, p.hosts[name], r)
+	n, err := p.newNode(context.WithoutCancel(ctx), name, p.hosts[name], r, s.Options["queue"])
 	if err != nil {
 		return err
 	}
