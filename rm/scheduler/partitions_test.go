@@ -640,7 +640,9 @@ func randomLabels(t *testing.T, seed uint64) string {
 		"root.a.accessible-node-labels.x.capacity=20", "root.b.accessible-node-labels.x.capacity=80", "root.b.accessible-node-labels.x.maximum-capacity=80",
 		"root.a.accessible-node-labels.y.capacity=100", "root.b.accessible-node-labels.y.maximum-capacity=50", "root.a.ordering-policy=fair", "root.b.max-parallel-apps=3")
 	labels := []string{"", "x", "y"}
+	exclusive := map[string]bool{"x": true}
 	l.SetExclusive("y", false)
+	asked := map[scheduler.AppHandle]map[int32]string{} // labels by priority
 	var log strings.Builder
 	var containers []scheduler.ContainerHandle
 	owner, at := map[scheduler.ContainerHandle]scheduler.AppHandle{}, map[scheduler.ContainerHandle]scheduler.NodeHandle{}
@@ -664,7 +666,9 @@ func randomLabels(t *testing.T, seed uint64) string {
 		case k == 2:
 			l.SetLabel(nodes[r.IntN(len(nodes))], labels[r.IntN(3)])
 		case k == 3 && r.IntN(3) == 0:
-			l.SetExclusive(labels[1+r.IntN(2)], r.IntN(2) == 0)
+			of := labels[1+r.IntN(2)]
+			exclusive[of] = r.IntN(2) == 0
+			l.SetExclusive(of, exclusive[of])
 		case k == 3:
 			i := r.IntN(len(apps))
 			for j := len(containers) - 1; j >= 0; j-- {
@@ -673,6 +677,7 @@ func randomLabels(t *testing.T, seed uint64) string {
 				}
 			}
 			l.RemoveApp(apps[i])
+			delete(asked, apps[i])
 			apps = slices.Delete(apps, i, i+1)
 		case k == 4 && len(nodes) > 1:
 			i := r.IntN(len(nodes))
@@ -694,12 +699,20 @@ func randomLabels(t *testing.T, seed uint64) string {
 			if r.IntN(3) == 0 {
 				rows = append(rows, schedulertest.At(ask, fmt.Sprint("h", r.IntN(9))))
 			}
-			l.UpdateAsks(apps[r.IntN(len(apps))], rows)
+			h := apps[r.IntN(len(apps))]
+			if asked[h] == nil {
+				asked[h] = map[int32]string{}
+			}
+			asked[h][ask.Priority] = ask.Label
+			l.UpdateAsks(h, rows)
 		}
 		l.now += 500
 		for _, d := range l.Schedule(l.now) {
 			fmt.Fprintln(&log, d)
 			if d.Kind == scheduler.Allocate {
+				if on, of := l.LabelOf(d.Node), asked[d.App][d.Priority]; on != of && (of != "" || exclusive[on]) {
+					t.Fatalf("seed %d: a node with label %q serves a stranger, who asked for %q", seed, on, of)
+				}
 				if _, twice := owner[d.Container]; twice && slices.Contains(containers, d.Container) {
 					t.Fatalf("seed %d: container %d is granted twice", seed, d.Container)
 				}
