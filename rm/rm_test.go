@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/conf"
+	"heddle/integration/peer"
 	"heddle/internal/await"
 	"heddle/internal/ports"
 	"heddle/rm/ledger/ledgerpb"
@@ -171,15 +172,14 @@ func call[Req, Resp any](w *world, m protocol.Method[Req, Resp], to ipc.Invoker,
 
 // node is a NodeManager that starts nothing, and remembers what it was asked to start.
 type node struct {
-	w        *world
-	id       records.NodeID
-	rm       ipc.Invoker
-	response int32
-	started  chan *pb.StartContainerRequest
+	*peer.Node
+	w       *world
+	started chan *pb.StartContainerRequest
+	ended   []*pb.ContainerStatus // that its next heartbeat tells
+	refuses []*pb.StartRefusal
 
 	mu      sync.Mutex
 	running map[records.ContainerID]bool
-	refuses []*pb.StartRefusal
 }
 
 func (w *world) node() *node {
@@ -188,10 +188,11 @@ func (w *world) node() *node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	n := &node{
-		w: w, id: records.NodeID{Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)},
-		rm:      w.to(TrackerAddress, protocol.ResourceTracker, ipc.Identity{User: "yarn"}),
-		started: make(chan *pb.StartContainerRequest, 10), running: map[records.ContainerID]bool{},
+	n := &node{w: w, started: make(chan *pb.StartContainerRequest, 10), running: map[records.ContainerID]bool{}}
+	n.Node = &peer.Node{
+		ID:       records.NodeID{Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)},
+		RM:       w.to(TrackerAddress, protocol.ResourceTracker, ipc.Identity{User: "yarn"}),
+		Resource: records.ResourceTypes{}.PB(records.NewResource(8192, 8)), Containers: n.containers, Beats: n.beats,
 	}
 	server, err := ipc.NewServer(ipc.ServerConfig{})
 	if err != nil {
@@ -207,31 +208,28 @@ func (w *world) node() *node {
 		defer cancel()
 		_ = server.Shutdown(ctx)
 	})
-	n.register()
+	if err := n.Register(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
 	n.heartbeat(nil, 0) // nodes that are not Heddle's get containers from then on
 	return n
 }
 
-func (n *node) register() {
-	n.w.t.Helper()
-	req := &pb.RegisterNodeManagerRequest{}
-	req.SetNodeId(n.id.PB())
-	req.SetHttpPort(8042)
-	req.SetResource(records.ResourceTypes{}.PB(records.NewResource(8192, 8)))
-	req.SetNmVersion(conf.HadoopVersion)
+// containers are those that run.
+func (n *node) containers() (all []*pb.ContainerStatus) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	for id := range n.running {
-		s := &pb.NMContainerStatus{}
-		s.SetContainerId(id.PB())
-		s.SetContainerState(pb.ContainerState_C_RUNNING)
-		req.SetContainerStatuses(append(req.GetContainerStatuses(), s))
+		all = append(all, peer.Running(id))
 	}
-	n.mu.Unlock()
-	resp := call(n.w, protocol.RegisterNodeManager, n.rm, req)
-	if resp.GetNodeAction() != pb.NodeAction_NORMAL || len(resp.GetNmTokenMasterKey().GetBytes()) != 8 {
-		n.w.t.Fatalf("registration: %v", resp)
-	}
-	n.response = 0
+	return all
+}
+
+// beats adds to a heartbeat what a registration doesn't tell.
+func (n *node) beats(req *pb.NodeHeartbeatRequest) {
+	s := req.GetNodeStatus()
+	s.SetContainersStatuses(append(s.GetContainersStatuses(), n.ended...))
+	req.SetHeddleRefusals(n.refuses)
 }
 
 func (n *node) start(_ context.Context, req *pb.StartContainersRequest) (*pb.StartContainersResponse, error) {
@@ -253,45 +251,21 @@ func (n *node) start(_ context.Context, req *pb.StartContainersRequest) (*pb.Sta
 // heartbeat tells of all running containers and of one that ended, and registers again when asked to.
 func (n *node) heartbeat(ended *records.ContainerID, exit int32) *pb.NodeHeartbeatResponse {
 	n.w.t.Helper()
-	for {
-		status := &pb.NodeStatus{}
-		status.SetNodeId(n.id.PB())
-		status.SetResponseId(n.response)
-		health := &pb.NodeHealthStatus{}
-		health.SetIsNodeHealthy(true)
-		status.SetNodeHealthStatus(health)
+	if n.ended = nil; ended != nil {
 		n.mu.Lock()
-		if ended != nil {
-			delete(n.running, *ended)
-		}
-		var all []*pb.ContainerStatus
-		for id := range n.running {
-			all = append(all, containerStatus(id, pb.ContainerState_C_RUNNING, -1000))
-		}
+		delete(n.running, *ended)
 		n.mu.Unlock()
-		if ended != nil {
-			all = append(all, containerStatus(*ended, pb.ContainerState_C_COMPLETE, exit))
-		}
-		status.SetContainersStatuses(all)
-		req := &pb.NodeHeartbeatRequest{}
-		req.SetNodeStatus(status)
-		req.SetHeddleRefusals(n.refuses)
-		resp := call(n.w, protocol.NodeHeartbeat, n.rm, req)
-		if resp.GetNodeAction() == pb.NodeAction_RESYNC {
-			n.register()
-			continue
-		}
-		n.response = resp.GetResponseId()
-		return resp
+		n.ended = append(n.ended, peer.Ended(*ended, exit))
 	}
-}
-
-func containerStatus(id records.ContainerID, state pb.ContainerState, exit int32) *pb.ContainerStatus {
-	s := &pb.ContainerStatus{}
-	s.SetContainerId(id.PB())
-	s.SetState(state)
-	s.SetExitStatus(exit)
-	return s
+	for {
+		resp, err := n.Heartbeat(n.w.t.Context())
+		if err != nil {
+			n.w.t.Fatal(err)
+		}
+		if resp != nil {
+			return resp
+		}
+	}
 }
 
 func (w *world) submit(user string) records.ApplicationID {
@@ -374,7 +348,7 @@ func TestApplicationOverTheWire(t *testing.T) {
 		t.Fatalf("allocated: %v", a)
 	}
 	cid, err := token.ParseContainer(token.FromPB(a.GetAllocatedContainers()[0].GetContainerToken()).Identifier)
-	if err != nil || cid.GetAppSubmitter() != "alice" || cid.GetNmHostAddr() != n.id.String() {
+	if err != nil || cid.GetAppSubmitter() != "alice" || cid.GetNmHostAddr() != n.ID.String() {
 		t.Errorf("container token: %v, %v", cid, err)
 	}
 	finish := &pb.FinishApplicationMasterRequest{}

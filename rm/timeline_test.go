@@ -99,7 +99,7 @@ func TestTimelineServer(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("events:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if s.info["YARN_APPLICATION_USER"] != "alice" || s.info["YARN_APPLICATION_QUEUE"] != "root.default" || s.info["YARN_CONTAINER_ALLOCATED_HOST"] != n.id.Host {
+	if s.info["YARN_APPLICATION_USER"] != "alice" || s.info["YARN_APPLICATION_QUEUE"] != "root.default" || s.info["YARN_CONTAINER_ALLOCATED_HOST"] != n.ID.Host {
 		t.Errorf("%v", s.info)
 	}
 	m.halt(t)
