@@ -117,7 +117,8 @@ func newMaster(o Options) (*Master, error) {
 	}
 	racks := &client.Racks{}
 	m.rm, err = m.cluster.Master(client.MasterOptions{
-		Attempt: env.attempt, Token: env.amrm, Host: env.host, Port: port, TrackingURL: o.TrackingURL, Hold: o.Hold, Racks: racks, Probes: o.Probes,
+		Attempt: env.attempt, Token: env.amrm, Host: env.host, Port: port, TrackingURL: o.TrackingURL, Hold: o.Hold,
+		Racks: racks, Probes: o.Probes,
 	})
 	if err != nil {
 		m.cluster.Close()

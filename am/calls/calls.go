@@ -128,7 +128,10 @@ func (s *server) read(in *bufio.Reader) error {
 func (s *server) submit(id uint64, payload []byte) error {
 	var written kept
 	t := &pool.Task{
-		Task:    wire.Task{What: wire.Call, Args: s.i.Args, Env: s.i.Env, Dir: s.i.Dir, TimeoutMS: s.i.TimeoutMS, Payload: payload},
+		Task: wire.Task{
+			What: wire.Call, Args: s.i.Args, Env: s.i.Env, Dir: s.i.Dir, TimeoutMS: s.i.TimeoutMS,
+			Payload: payload,
+		},
 		Output:  written.add,
 		Restart: written.forget,
 		Done: func(e wire.Ended, err error) {

@@ -75,7 +75,8 @@ func (n *Nodes) node(id records.NodeID) (*ipc.Endpoint, error) {
 	if !ok {
 		return nil, fmt.Errorf("no NMToken for node %v: the ResourceManager gives one with the first container there", id)
 	}
-	return n.rpc.Endpoint(id.Address(), protocol.ContainerManagement, ipc.Identity{User: n.attempt.String(), Token: &t}), nil
+	return n.rpc.Endpoint(id.Address(), protocol.ContainerManagement,
+		ipc.Identity{User: n.attempt.String(), Token: &t}), nil
 }
 
 // Start starts a container, and returns what the auxiliary services of its node answer. That may be nil if an answer

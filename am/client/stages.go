@@ -292,8 +292,9 @@ func (n *stageNews) writeTries(req *pb.AllocateRequest, now time.Time) {
 func hinted(resp *pb.AllocateResponse, out *Allocation) {
 	if h := resp.GetHeddleHints(); h != nil {
 		out.Hints = &Hints{
-			Frequency: sane(h.GetFrequency()), Available: sane(h.GetAvailable()), Jobs: int(max(0, h.GetJobs())), Bandwidth: sane(h.GetBandwidth()),
-			Divides: h.HasCopies(), Copies: int(min(max(0, h.GetCopies()), math.MaxInt32)),
+			Frequency: sane(h.GetFrequency()), Available: sane(h.GetAvailable()), Jobs: int(max(0, h.GetJobs())),
+			Bandwidth: sane(h.GetBandwidth()),
+			Divides:   h.HasCopies(), Copies: int(min(max(0, h.GetCopies()), math.MaxInt32)),
 		}
 	}
 	for _, l := range resp.GetHeddleLevels() {

@@ -143,7 +143,10 @@ func Serve(ctx context.Context, c *wire.Conn, hello wire.Hello, e *Engine) error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, c.Close)()
-	s := &server{ctx: ctx, conn: c, engine: e, slots: make(chan struct{}, max(hello.Slots, 1)), running: map[uint64]context.CancelCauseFunc{}}
+	s := &server{
+		ctx: ctx, conn: c, engine: e, slots: make(chan struct{}, max(hello.Slots, 1)),
+		running: map[uint64]context.CancelCauseFunc{},
+	}
 	defer s.tasks.Wait()
 	if err := c.Send(&hello); err != nil {
 		return err

@@ -180,7 +180,10 @@ func (p *interpreters) start(t *wire.Task) (*interpreter, error) {
 		return nil, err
 	}
 	ctx, kill := context.WithCancelCause(context.Background())
-	i := &interpreter{calls: callsOurs, raw: answersOurs, answers: bufio.NewReaderSize(answersOurs, 64<<10), taps: taps, kill: kill, over: make(chan struct{})}
+	i := &interpreter{
+		calls: callsOurs, raw: answersOurs, answers: bufio.NewReaderSize(answersOurs, 64<<10), taps: taps,
+		kill: kill, over: make(chan struct{}),
+	}
 	// Only the interpreter is to have the far ends: if it closes them and lives on, there will be no answer. They are needed once more if it is a script without "#!".
 	letGo := time.AfterFunc(startTime, func() {
 		callsTheirs.Close()

@@ -63,7 +63,8 @@ func (c *coordinator) suspended(ids []records.ContainerID, suspended bool) {
 		switch w := c.workers[id.String()]; {
 		case w == nil:
 		case suspended:
-			c.log.WithField("container", id.String()).Infof("the worker on %s is suspended: its tasks wait until it resumes", w.host)
+			c.log.WithField("container", id.String()).Infof("the worker on %s is suspended: its tasks wait until it resumes",
+				w.host)
 			c.step(stage.Suspended{Slot: w.slot})
 		default:
 			c.log.WithField("container", id.String()).Infof("the worker on %s resumes", w.host)
@@ -145,7 +146,8 @@ func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.
 		return job.ProgressResponse{Abandon: true}, nil
 	}
 	c.step(stage.Progressed{
-		Slot: w.slot, Attempt: attemptOf(r.ID), Phase: phaseOf(r), Done: int64(max(0, min(r.Progress, 1)) * ofProgress), Total: ofProgress,
+		Slot: w.slot, Attempt: attemptOf(r.ID), Phase: phaseOf(r), Done: int64(max(0, min(r.Progress, 1)) * ofProgress),
+		Total: ofProgress,
 	})
 	if c.overall() != before {
 		c.publish()

@@ -114,7 +114,8 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	c := &coordinator{
 		spec: s, splits: splits, app: app, log: log, now: time.Now, began: time.Now(),
 		changed: make(chan struct{}), news: make(chan struct{}),
-		workers: map[string]*workerState{}, unserved: map[string]bool{}, hosts: neighbours{}, knock: knock, requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
+		workers: map[string]*workerState{}, unserved: map[string]bool{}, hosts: neighbours{}, knock: knock,
+		requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
 		counters: job.Counters{}, finals: job.Counters{}, results: map[stage.TaskID]result{},
 	}
 	silence := s.Timeout
@@ -123,7 +124,8 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	}
 	of := stage.Job{
 		Maps: len(splits), Reduces: s.Job.Reduces, Hosts: func(i int) []string { return splits[i].Hosts },
-		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures, Silence: silence,
+		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures,
+		Silence: silence,
 		Starter: starter(s), Freezes: s.Job.Freeze, NodesServe: s.NodesServe,
 	}
 	of.Speculator, of.Splitter = speculator(s)
@@ -383,7 +385,8 @@ func (c *coordinator) fault(e *stage.AttemptError) {
 	case errors.As(e.Err, &told):
 		f.Error, f.Stderr = told.text, told.stderr
 	case errors.As(e.Err, &silent):
-		f.Error = fmt.Sprintf("its worker, %v, said nothing for %v (%s)", c.slots[silent.Slot].ID, silent.Limit, silenceSetting(c.spec.Timeout))
+		f.Error = fmt.Sprintf("its worker, %v, said nothing for %v (%s)", c.slots[silent.Slot].ID, silent.Limit,
+			silenceSetting(c.spec.Timeout))
 	}
 	if c.failures = append(c.failures, f); len(c.failures) > failuresKept {
 		c.failures = c.failures[1:]

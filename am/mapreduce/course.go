@@ -41,7 +41,10 @@ func (x *course) note(c *coordinator) {
 }
 
 // states are names for the states of attempts.
-var states = [...]string{stage.Active: "running", stage.Succeeded: "succeeded", stage.Unsuccessful: "failed", stage.Cancelled: "cancelled"}
+var states = [...]string{
+	stage.Active: "running", stage.Succeeded: "succeeded", stage.Unsuccessful: "failed",
+	stage.Cancelled: "cancelled",
+}
 
 // attempts returns all attempts so far, by stage and task.
 func (c *coordinator) attempts() (out []job.Attempt) {
@@ -87,7 +90,8 @@ func Spans(list []job.Attempt) (out []timeline.Span) {
 			if fetched == 0 {
 				fetched = a.Ended
 			}
-			out = append(out, timeline.Span{Kind: timeline.Fetching, From: a.Begun, To: fetched}, timeline.Span{Kind: timeline.Reducing, From: fetched, To: a.Ended})
+			out = append(out, timeline.Span{Kind: timeline.Fetching, From: a.Begun, To: fetched},
+				timeline.Span{Kind: timeline.Reducing, From: fetched, To: a.Ended})
 		}
 	}
 	return out

@@ -303,7 +303,10 @@ func localResources(list []job.Resource) map[string]client.Resource {
 		if r.Archive {
 			kind = client.Archive
 		}
-		out[r.Name] = client.Resource{URL: r.URL, Size: r.Size, ModTime: r.ModTime, Type: kind, Visibility: client.Application}
+		out[r.Name] = client.Resource{
+			URL: r.URL, Size: r.Size, ModTime: r.ModTime, Type: kind,
+			Visibility: client.Application,
+		}
 	}
 	return out
 }

@@ -113,7 +113,8 @@ func (c *coordinator) pageData() (d pageData, list []job.Attempt, samples []samp
 	s := c.snapshot()
 	about := stage.Describe(c.machine)
 	d = pageData{
-		App: c.app.String(), Name: c.spec.Job.Name, User: c.spec.User, Why: about.Reduces, Error: s.Error, Elapsed: c.now().Sub(c.began), Refresh: 5,
+		App: c.app.String(), Name: c.spec.Job.Name, User: c.spec.User, Why: about.Reduces, Error: s.Error,
+		Elapsed: c.now().Sub(c.began), Refresh: 5,
 		Nodes: nodesOf(about.Nodes), Failures: s.Failures,
 	}
 	if c.over {
@@ -153,7 +154,8 @@ func (d *pageData) show(list []job.Attempt, from int) {
 
 func shown(a *job.Attempt) pageAttempt {
 	x := pageAttempt{
-		Task: fmt.Sprintf("%s %d", a.ID.Kind, a.ID.Index), Host: a.Host, Container: a.Container, State: a.State, Number: a.ID.Attempt, Copy: a.Copy,
+		Task: fmt.Sprintf("%s %d", a.ID.Kind, a.ID.Index), Host: a.Host, Container: a.Container, State: a.State,
+		Number: a.ID.Attempt, Copy: a.Copy,
 		Begun: fmt.Sprintf("%.1f s", a.Begun), Percent: 100 * a.Progress,
 	}
 	if a.State != states[stage.Active] {

@@ -35,8 +35,9 @@ func (c *coordinator) status(ctx context.Context, r *job.StatusRequest) (job.Sta
 
 func (c *coordinator) snapshot() job.Status {
 	s := job.Status{
-		Maps: c.stage(stage.Map), Reduces: c.stage(stage.Reduce), Counters: job.Counters{}, Failures: slices.Clone(c.failures),
-		Version: c.version, Ended: c.ended, Began: c.began.UnixMilli(),
+		Maps: c.stage(stage.Map), Reduces: c.stage(stage.Reduce), Counters: job.Counters{},
+		Failures: slices.Clone(c.failures),
+		Version:  c.version, Ended: c.ended, Began: c.began.UnixMilli(),
 	}
 	s.Counters.AddAll(c.counters)
 	s.Counters.AddAll(c.finals)

@@ -199,8 +199,9 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("delegation tokens: %w", err)
 	}
 	err = x.apps.Submit(ctx, client.Submission{
-		ID: x.ID, Name: s.Job.Name, Type: "MAPREDUCE", Queue: s.Queue, Label: s.Label, Priority: s.Priority, MaxAttempts: s.MasterTries,
-		Resource: s.MasterSize.Resource(),
+		ID: x.ID, Name: s.Job.Name, Type: "MAPREDUCE", Queue: s.Queue, Label: s.Label, Priority: s.Priority,
+		MaxAttempts: s.MasterTries,
+		Resource:    s.MasterSize.Resource(),
 		AM: am.Launch{
 			Command:   []string{"exec ./" + job.BinaryFile + " mr-master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			Env:       map[string]string{"HADOOP_USER_NAME": client.Quote(s.User)},

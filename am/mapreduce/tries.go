@@ -13,7 +13,8 @@ func tellTry(c *coordinator, id stage.AttemptID, outcome client.TryOutcome) {
 	a := &c.machine.Attempts(id.TaskID)[id.Number]
 	w := c.slots[a.Slot]
 	t := am.TaskTry{
-		Container: w.ID, Reduce: id.Stage == stage.Reduce, Index: id.Index, From: c.began.Add(a.Begun), To: c.now(), Outcome: outcome, Copy: a.Copy,
+		Container: w.ID, Reduce: id.Stage == stage.Reduce, Index: id.Index, From: c.began.Add(a.Begun), To: c.now(),
+		Outcome: outcome, Copy: a.Copy,
 	}
 	if a.Ended > 0 {
 		t.To = c.began.Add(a.Ended)

@@ -51,7 +51,8 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, err
 	c.Slots, c.Memory, c.Most = max(c.Slots, 1), cmp.Or(c.Memory, 512), max(c.Most, 1)
 	c.Idle = cmp.Or(c.Idle, 10*time.Second)
 	app, err := unmanaged.New(ctx, unmanaged.Options{
-		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Progress: c.Progress, Log: c.Log,
+		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address,
+		Progress: c.Progress, Log: c.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -101,7 +102,8 @@ const remindAfter = 10 * time.Second
 func remind(log *logrus.Entry, id records.ApplicationID, state func() State) *time.Timer {
 	return time.AfterFunc(remindAfter, func() {
 		if s := state(); s.Executors == 0 && s.Waiting > 0 {
-			log.Warnf("%v has no container after %v, and %d tasks wait: heddle app -why %v says what it waits for", id, remindAfter, s.Waiting, id)
+			log.Warnf("%v has no container after %v, and %d tasks wait: heddle app -why %v says what it waits for", id,
+				remindAfter, s.Waiting, id)
 		}
 	})
 }

@@ -107,7 +107,10 @@ func New(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for executors: %w", err)
 	}
-	p := &Pool{o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, came: map[string]bool{}, still: map[string]bool{}, changed: make(chan struct{}, 1)}
+	p := &Pool{
+		o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, came: map[string]bool{},
+		still: map[string]bool{}, changed: make(chan struct{}, 1),
+	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.serving.Go(p.accept)
 	return p, nil

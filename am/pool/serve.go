@@ -186,7 +186,8 @@ func (p *Pool) lost(e *executor, why error) {
 		case closed != nil:
 			err = closed
 		case t.losses >= p.o.Losses:
-			err = fmt.Errorf("%w: %d executors have died while they ran it, the last one on %s: %s", ErrLost, t.losses, e.Host, reason)
+			err = fmt.Errorf("%w: %d executors have died while they ran it, the last one on %s: %s", ErrLost, t.losses, e.Host,
+				reason)
 		case t.Restart != nil:
 			t.Restart()
 		}

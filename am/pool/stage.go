@@ -48,7 +48,10 @@ func (c *Containers) stage(ctx context.Context, creds *token.Credentials) (clien
 	if err := staging.Tokens(ctx, files, c.Conf, creds, info.Path); err != nil {
 		return client.Resource{}, err
 	}
-	return client.Resource{URL: info.Path, Size: info.Size, ModTime: info.ModTime, Type: client.File, Visibility: client.Private}, nil
+	return client.Resource{
+		URL: info.Path, Size: info.Size, ModTime: info.ModTime, Type: client.File,
+		Visibility: client.Private,
+	}, nil
 }
 
 // copyOnce copies a program if it isn't there, and returns the copy's name. No reader sees a part of it. The name can be guessed, so that the

@@ -82,7 +82,8 @@ func newLaunch(path string, args []string, c Command, env []string, files []uint
 	}
 	l.plan(c, files)
 	l.args = clone.Args{
-		Flags: unix.CLONE_VM | unix.CLONE_PIDFD | unix.CLONE_CLEAR_SIGHAND, PidFD: uint64(address(&l.pidfd)), ExitSignal: uint64(syscall.SIGCHLD),
+		Flags: unix.CLONE_VM | unix.CLONE_PIDFD | unix.CLONE_CLEAR_SIGHAND, PidFD: uint64(address(&l.pidfd)),
+		ExitSignal: uint64(syscall.SIGCHLD),
 	}
 	return l, nil
 }
@@ -129,7 +130,8 @@ func (l *launch) plan(c Command, files []uintptr) {
 		l.files = files
 		l.call(clone.Ignore, syscall.SYS_PRLIMIT64, 0, syscall.RLIMIT_NOFILE, address(&l.files))
 	}
-	l.call(clone.Succeed, syscall.SYS_EXECVE, address(l.path), address(unsafe.SliceData(l.argv)), address(unsafe.SliceData(l.env)))
+	l.call(clone.Succeed, syscall.SYS_EXECVE, address(l.path), address(unsafe.SliceData(l.argv)),
+		address(unsafe.SliceData(l.env)))
 }
 
 // give makes descriptors those from 0 on. One whose place another one takes earlier goes above all of them first. All others close when the program is executed.

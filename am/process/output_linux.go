@@ -32,7 +32,10 @@ func (r *Runner) newPipe(to io.Writer) (*pipe, error) {
 	if err := syscall.Pipe2(ends[:], syscall.O_CLOEXEC); err != nil {
 		return nil, err
 	}
-	p := &pipe{w: &r.watch, to: to, fd: ends[0], far: ends[1], more: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	p := &pipe{
+		w: &r.watch, to: to, fd: ends[0], far: ends[1], more: make(chan struct{}, 1), quit: make(chan struct{}),
+		done: make(chan struct{}),
+	}
 	if err := unblock(p.fd); err != nil {
 		p.abandon()
 		return nil, err
@@ -119,7 +122,8 @@ func (p *pipe) copy(b *[]byte, n int) {
 // read reads what is there. If that is nothing, it says whether something may come.
 func (p *pipe) read(b []byte) (n int, more bool) {
 	for {
-		n, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(p.fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		n, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(p.fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+			uintptr(len(b)))
 		switch err {
 		case 0:
 			return int(n), n > 0

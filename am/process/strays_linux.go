@@ -45,7 +45,8 @@ func (s *strays) begin() {
 // and a thread would wake up for each end. signal.Notify has it sent again. An error leaves it as it was.
 func quieten() {
 	var byDefault [32]byte // a sigaction of the kernel's
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD),
+		uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 }
 
 // sweepSoon makes a sweep happen, some time after commands have ended.

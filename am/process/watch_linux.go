@@ -58,7 +58,8 @@ func (w *watch) close() {
 // look calls the functions of all that has happened.
 func (w *watch) look(events []unix.EpollEvent) {
 	for {
-		n, _, err := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(w.fd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+		n, _, err := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(w.fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 		if err == syscall.EINTR {
 			continue
 		}
@@ -121,7 +122,8 @@ func (w *watch) await(pidfd int) {
 // reapEnded asks for the status of a process that has ended. It reports false if it hasn't.
 func reapEnded(pid int, status *syscall.WaitStatus) bool {
 	var raw uint32
-	got, _, err := syscall.RawSyscall6(syscall.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&raw)), syscall.WNOHANG, 0, 0, 0)
+	got, _, err := syscall.RawSyscall6(syscall.SYS_WAIT4, uintptr(pid), uintptr(unsafe.Pointer(&raw)), syscall.WNOHANG,
+		0, 0, 0)
 	*status = syscall.WaitStatus(raw)
 	return err == 0 && int(got) == pid
 }

@@ -9,7 +9,8 @@ import (
 
 // Why implements stage.Explainer.
 func (f Fraction) Why(s *stage.Facts) string {
-	return fmt.Sprintf("%.0f of %d maps have to be done, and %d are", math.Ceil(float64(f)*float64(s.Maps.Tasks)), s.Maps.Tasks, s.Maps.Done)
+	return fmt.Sprintf("%.0f of %d maps have to be done, and %d are", math.Ceil(float64(f)*float64(s.Maps.Tasks)),
+		s.Maps.Tasks, s.Maps.Done)
 }
 
 // Why implements stage.Explainer.

@@ -229,7 +229,10 @@ func (e *ESplash) measure(r *stage.Round) {
 	for i := range r.Running {
 		x := &r.Running[i]
 		t := e.track(x.ID)
-		now := track{number: x.ID.Number, seen: true, at: r.Now, paused: x.Paused, progress: sane(x.Progress), share: share(x)}
+		now := track{
+			number: x.ID.Number, seen: true, at: r.Now, paused: x.Paused, progress: sane(x.Progress),
+			share: share(x),
+		}
 		if t.seen && t.number == x.ID.Number && t.share == now.share {
 			now.own = t.own
 		}
@@ -259,7 +262,8 @@ func (e *ESplash) measure(r *stage.Round) {
 
 // judge updates straggler values (5.2.2, SV).
 func (e *ESplash) judge(r *stage.Round) {
-	e.sums, e.running = slices.Grow(e.sums[:0], len(e.nodes))[:len(e.nodes)], slices.Grow(e.running[:0], len(e.nodes))[:len(e.nodes)]
+	e.sums, e.running = slices.Grow(e.sums[:0], len(e.nodes))[:len(e.nodes)], slices.Grow(e.running[:0],
+		len(e.nodes))[:len(e.nodes)]
 	clear(e.sums)
 	clear(e.running)
 	e.attend(r)

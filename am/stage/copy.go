@@ -136,8 +136,9 @@ func (c *copies) running(id AttemptID) Running {
 	a, maps := m.attempt(id), &m.tables[Map]
 	s := &m.slots[a.Slot]
 	return Running{
-		ID: id, Node: int(s.host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
-		Share: float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed,
+		ID: id, Node: int(s.host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(),
+		Attempts: m.task(id.TaskID).active,
+		Share:    float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed,
 		Waits: id.Stage == Reduce && a.Phase == Shuffling && maps.count[done] < len(maps.all),
 	}
 }

@@ -73,7 +73,8 @@ type request struct {
 // New returns a machine for a job. It does nothing before its first Step.
 func New(j Job) *Machine {
 	m := &Machine{
-		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never, idleSince: never,
+		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never,
+		starved: never, idleSince: never,
 	}
 	m.copies.m, m.freezes.m, m.cuts.m = m, m, m
 	for s, n := range [stages]int{j.Maps, j.Reduces} {

@@ -130,7 +130,8 @@ func (a *Application) Run(ctx context.Context, memory int, main Main, ended func
 	}
 	err := a.call(func(apps *client.Applications) error {
 		return apps.Submit(ctx, client.Submission{
-			AM: launch, ID: a.ID, Name: a.Name, Type: a.Type, Queue: a.Queue, Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(int64(memory), 1),
+			AM: launch, ID: a.ID, Name: a.Name, Type: a.Type, Queue: a.Queue, Unmanaged: true, MaxAttempts: 1,
+			Resource: records.NewResource(int64(memory), 1),
 		})
 	})
 	if err != nil {

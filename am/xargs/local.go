@@ -47,7 +47,10 @@ func (l *Local) lacks(program string) bool {
 
 // Run implements Runner.
 func (l *Local) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Outcome {
-	c := process.Command{Args: t.Args, Stdin: l.Stdin, Stdout: stdout, Stderr: stderr, Timeout: t.Timeout, Attached: l.Attached, Dir: l.Dir}
+	c := process.Command{
+		Args: t.Args, Stdin: l.Stdin, Stdout: stdout, Stderr: stderr, Timeout: t.Timeout,
+		Attached: l.Attached, Dir: l.Dir,
+	}
 	if t.SlotVar != "" {
 		c.Env = append(os.Environ(), t.SlotVar+"="+strconv.Itoa(t.Slot))
 	}

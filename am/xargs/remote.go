@@ -51,7 +51,10 @@ func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Out
 	}
 	done := make(chan end, 1)
 	x := &pool.Task{
-		Task: wire.Task{What: wire.Command, Args: t.Args, Env: r.Env, Dir: r.Dir, NeedDir: r.NeedDir, TimeoutMS: uint64((t.Timeout + time.Millisecond - 1).Milliseconds())},
+		Task: wire.Task{
+			What: wire.Command, Args: t.Args, Env: r.Env, Dir: r.Dir, NeedDir: r.NeedDir,
+			TimeoutMS: uint64((t.Timeout + time.Millisecond - 1).Milliseconds()),
+		},
 		Output: func(stream int, b []byte) {
 			// The writers remember their errors.
 			if stream == 0 {

@@ -49,7 +49,8 @@ func (r *Record) check() error {
 	case len(r.Name) > 100 || !javaservices.IsName(r.Name):
 		return fmt.Errorf("the auxiliary service name %.100q is invalid: it should only contain a-zA-Z0-9_ and cannot start with numbers", r.Name)
 	case class == "":
-		return fmt.Errorf("class name not provided for auxiliary service %s: set %s in the properties of its configuration", r.Name, classProperty)
+		return fmt.Errorf("class name not provided for auxiliary service %s: set %s in the properties of its configuration",
+			r.Name, classProperty)
 	case len(class) > 200 || !className.MatchString(class):
 		return fmt.Errorf("auxiliary service %s: %.200q can't be the name of a class", r.Name, class)
 	}
@@ -140,7 +141,8 @@ func Decode(b []byte) ([]Record, error) {
 			}
 		}
 		if len(s.Configuration.Files) > maxFiles {
-			return nil, fmt.Errorf("auxiliary service %d (%.100s) has %d files, and %d are allowed", i+1, r.Name, len(s.Configuration.Files), maxFiles)
+			return nil, fmt.Errorf("auxiliary service %d (%.100s) has %d files, and %d are allowed", i+1, r.Name,
+				len(s.Configuration.Files), maxFiles)
 		}
 		for _, f := range s.Configuration.Files {
 			r.Files = append(r.Files, javahost.File{Source: f.Source, Type: f.Type})

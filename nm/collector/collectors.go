@@ -53,7 +53,10 @@ type Collectors struct {
 
 // New returns one that knows none.
 func New(cfg Config) *Collectors {
-	return &Collectors{Config: cfg, registering: map[records.ApplicationID]*pb.AppCollectorData{}, known: map[records.ApplicationID]*pb.AppCollectorData{}}
+	return &Collectors{
+		Config: cfg, registering: map[records.ApplicationID]*pb.AppCollectorData{},
+		known: map[records.ApplicationID]*pb.AppCollectorData{},
+	}
 }
 
 // Serve serves CollectorNodemanagerProtocol.

@@ -17,8 +17,9 @@ import (
 // of returns an entity without news.
 func of(id records.ContainerID) flow.Entity {
 	return flow.Entity{
-		Type: "YARN_CONTAINER", ID: id.String(), Prefix: math.MaxInt64 - id.ID, Metrics: []flow.Metric{}, Events: []flow.Event{},
-		Info: map[string]any{"SYSTEM_INFO_PARENT_ENTITY": map[string]any{"type": "YARN_APPLICATION_ATTEMPT", "id": id.Attempt.String()}},
+		Type: "YARN_CONTAINER", ID: id.String(), Prefix: math.MaxInt64 - id.ID, Metrics: []flow.Metric{},
+		Events: []flow.Event{},
+		Info:   map[string]any{"SYSTEM_INFO_PARENT_ENTITY": map[string]any{"type": "YARN_APPLICATION_ATTEMPT", "id": id.Attempt.String()}},
 	}
 }
 

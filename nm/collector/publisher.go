@@ -74,11 +74,20 @@ func NewPublisher(c *conf.Config, user string, tickets negotiate.Tickets, log *l
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{scheme: ssl.Scheme(c), user: user, log: log, pause: retryPause, grace: endingGrace, apps: map[records.ApplicationID]*queue{}}
-	p.client = &http.Client{Timeout: callLimit, Transport: trust.Transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	p := &Publisher{
+		scheme: ssl.Scheme(c), user: user, log: log, pause: retryPause, grace: endingGrace,
+		apps: map[records.ApplicationID]*queue{},
+	}
+	p.client = &http.Client{
+		Timeout: callLimit, Transport: trust.Transport(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	if tickets != nil {
 		p.user = ""
-		p.client.Transport = &negotiate.Transport{Next: p.client.Transport, Tickets: func() (negotiate.Tickets, error) { return tickets, nil }}
+		p.client.Transport = &negotiate.Transport{
+			Next:    p.client.Transport,
+			Tickets: func() (negotiate.Tickets, error) { return tickets, nil },
+		}
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil

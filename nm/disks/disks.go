@@ -289,7 +289,8 @@ func closedTo(path string) string {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err == nil && info.Mode().Perm()&0o011 == 0 {
-			return fmt.Sprintf("users of containers can't pass through %s, which has mode %04o: chmod go+x %[1]s", at, info.Mode().Perm())
+			return fmt.Sprintf("users of containers can't pass through %s, which has mode %04o: chmod go+x %[1]s", at,
+				info.Mode().Perm())
 		}
 		if at == filepath.Dir(at) {
 			return ""

@@ -17,5 +17,8 @@ func Free(path string) (Space, error) {
 		return Space{}, err
 	}
 	// Some file systems (btrfs) have no fixed number of inodes and report none at all.
-	return Space{Total: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize), Inodes: uint64(s.Ffree), Counts: s.Files > 0}, nil
+	return Space{
+		Total: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize),
+		Inodes: uint64(s.Ffree), Counts: s.Files > 0,
+	}, nil
 }

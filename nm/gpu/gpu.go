@@ -124,7 +124,8 @@ func (p *Pool) Take(id records.ContainerID, n int64) ([]Device, error) {
 		}
 	}
 	if int64(len(out)) < n {
-		return nil, fmt.Errorf("container %v needs %d GPUs, but %d of the node's %d are free", id, n, len(out), len(p.devices))
+		return nil, fmt.Errorf("container %v needs %d GPUs, but %d of the node's %d are free", id, n, len(out),
+			len(p.devices))
 	}
 	for _, d := range out {
 		p.owner[d] = id

@@ -75,10 +75,14 @@ func New(o Options) (*Checker, error) {
 			return nil, fmt.Errorf("health script %q (yarn.nodemanager.health-checker.%[1]s.path): %w", s.Name, err)
 		}
 		if info.IsDir() || info.Mode().Perm()&0o111 == 0 {
-			return nil, fmt.Errorf("health script %q (yarn.nodemanager.health-checker.%[1]s.path): %s can't be executed", s.Name, s.Path)
+			return nil, fmt.Errorf("health script %q (yarn.nodemanager.health-checker.%[1]s.path): %s can't be executed",
+				s.Name, s.Path)
 		}
 	}
-	return &Checker{o: o, checked: time.Now(), scripts: make(map[string]string), was: true, checking: make(chan struct{}, 1), ill: make(chan struct{}, 1)}, nil
+	return &Checker{
+		o: o, checked: time.Now(), scripts: make(map[string]string), was: true,
+		checking: make(chan struct{}, 1), ill: make(chan struct{}, 1),
+	}, nil
 }
 
 // Run watches until ctx ends. It returns when no script is running.

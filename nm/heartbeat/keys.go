@@ -24,7 +24,8 @@ func (k *keys) Registering(*pb.RegisterNodeManagerRequest) { k.Expect() }
 func (k *keys) Registered(resp *pb.RegisterNodeManagerResponse) {
 	k.sequence = 0
 	k.logged("Could not keep the keys for tokens", k.SetKeys(
-		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
+		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(),
+			resp.GetNmTokenMasterKey())))
 }
 
 func key(has bool, m *pb.MasterKey) *pb.MasterKey {

@@ -93,7 +93,8 @@ func inputPB(in *warming.Input) *pb.JobInput {
 func (r *readAhead) Apply(_ context.Context, resp *pb.NodeHeartbeatResponse) {
 	for _, m := range resp.GetHeddleWarming() {
 		o := warming.Order{
-			App: records.ApplicationIDFrom(m.GetApplicationId()), User: m.GetUser(), Total: int(m.GetTotal()), Waiting: int(m.GetWaiting()),
+			App: records.ApplicationIDFrom(m.GetApplicationId()), User: m.GetUser(), Total: int(m.GetTotal()),
+			Waiting: int(m.GetWaiting()),
 		}
 		files := m.GetFile()
 		for _, x := range m.GetRange() {

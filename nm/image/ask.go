@@ -44,8 +44,10 @@ func (r *Runner) Judge(a Asking) (*Start, error) {
 		return nil, fmt.Errorf("runtime %s: images need cgroups, which this node can't use", want.Kind)
 	}
 	return &Start{
-		ID: a.ID.String(), Request: want, User: a.Owner, Name: a.Name, Private: a.At.Private, Work: a.At.Work, LogDir: a.At.Log,
-		By: localizer.Reader{User: a.User, Tokens: a.Tokens}, Vars: a.Script.Env, Command: a.Script.Command, Folders: a.folders(), Find: a.find,
+		ID: a.ID.String(), Request: want, User: a.Owner, Name: a.Name, Private: a.At.Private, Work: a.At.Work,
+		LogDir: a.At.Log,
+		By:     localizer.Reader{User: a.User, Tokens: a.Tokens}, Vars: a.Script.Env, Command: a.Script.Command,
+		Folders: a.folders(), Find: a.find,
 	}, nil
 }
 

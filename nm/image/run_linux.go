@@ -94,8 +94,10 @@ func (r *Runner) Prepare(ctx context.Context, s Start) (*launch.Image, error) {
 		return nil, err
 	}
 	c := &bundle.Container{
-		ID: s.ID, Request: s.Request, Allowed: r.cfg.Settings.Kinds[s.Request.Kind].Allowed, Config: config, Seccomp: r.cfg.Seccomp[s.Request.Kind],
-		Layers: layers, Private: s.Private, Work: s.Work, User: s.User, Name: s.Name, Folders: s.Folders, Devices: deviceFiles(s.GPUs), Find: s.Find,
+		ID: s.ID, Request: s.Request, Allowed: r.cfg.Settings.Kinds[s.Request.Kind].Allowed, Config: config,
+		Seccomp: r.cfg.Seccomp[s.Request.Kind],
+		Layers:  layers, Private: s.Private, Work: s.Work, User: s.User, Name: s.Name, Folders: s.Folders,
+		Devices: deviceFiles(s.GPUs), Find: s.Find,
 		Runtime: r.runtime, Args: []string{"/bin/bash", s.Script},
 	}
 	i := &launch.Image{Command: c.Command(), Enter: c.Enter}

@@ -47,13 +47,19 @@ func (h *Host) leavers(started []Service, metadata map[string][]byte) (all []*ev
 func unload(name string) *event {
 	var m jvm.Message
 	m.Text(name)
-	return &event{op: opUnload, args: m.B, what: "the end of auxiliary service " + name, took: func([]byte) error { return nil }}
+	return &event{
+		op: opUnload, args: m.B, what: "the end of auxiliary service " + name,
+		took: func([]byte) error { return nil },
+	}
 }
 
 // Load starts a service in the JVM, after one of the same name has stopped, and returns when that runs. Living applications are not told to it, as in Hadoop, unless
 // another JVM starts. After an error there is no service of that name: one that throws, ends its JVM or takes longer than Config.Patience isn't tried again.
 func (h *Host) Load(ctx context.Context, s Service) error {
-	e := &event{op: opLoad, args: h.request(s), what: "the start of auxiliary service " + s.Name, done: make(chan error, 1)}
+	e := &event{
+		op: opLoad, args: h.request(s), what: "the start of auxiliary service " + s.Name,
+		done: make(chan error, 1),
+	}
 	e.took = func(reply []byte) error {
 		f := jvm.Fields{B: reply}
 		data := f.Bytes()

@@ -95,7 +95,10 @@ const maxQueue = 20000
 
 // New returns a host without a JVM.
 func New(cfg Config) (*Host, error) {
-	h := &Host{cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), ended: make(chan struct{}), ready: make(chan struct{}), services: slices.Clone(cfg.Services)}
+	h := &Host{
+		cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		ready: make(chan struct{}), services: slices.Clone(cfg.Services),
+	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	var err error
 	h.ledger, err = load(cfg.Bucket, cfg.Types, func(err error) {
@@ -192,7 +195,8 @@ func (h *Host) life(first bool, started func()) (err error) {
 	h.up, h.status.Up = true, true
 	close(h.ready)
 	h.mu.Unlock()
-	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", names(services), j.PID, told)
+	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", names(services),
+		j.PID, told)
 	started()
 	return h.serve(j)
 }
@@ -226,7 +230,8 @@ func (h *Host) explain(j *jvm.Process, err error) error {
 	case errors.As(err, &refused):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w (heddle.nodemanager.java.patience-ms is %d); the log has what its threads did", err, h.cfg.Patience.Milliseconds())
+		return fmt.Errorf("%w (heddle.nodemanager.java.patience-ms is %d); the log has what its threads did", err,
+			h.cfg.Patience.Milliseconds())
 	}
 	if j.Wait(4*time.Second) && j.Ended() != nil {
 		return fmt.Errorf("%s: %w; the log has what it printed", h.cfg.Java, j.Ended())

@@ -51,7 +51,8 @@ const maxStopping = 10000
 // load reads the applications of the last life. Those that can't be read are removed.
 func load(b Bucket, types records.ResourceTypes, lost func(error)) (*ledger, error) {
 	l := &ledger{
-		bucket: b, lost: lost, types: types, apps: map[records.ApplicationID]*application{}, containers: map[records.ContainerID]allocation.Grant{},
+		bucket: b, lost: lost, types: types, apps: map[records.ApplicationID]*application{},
+		containers: map[records.ContainerID]allocation.Grant{},
 	}
 	var damaged []string
 	err := b.ForEach("", func(key string, value []byte) error {

@@ -37,7 +37,10 @@ func (n *Node) Files() (files *javafs.Files, stop func()) {
 	})
 	files = javafs.New(javafs.Config{
 		Patience: n.Conf.Duration(javafs.PatienceKey), Properties: javaservices.Properties(n.Conf),
-		Host: n.Host, Account: javafs.Account{Login: true, Keytab: "yarn.nodemanager.keytab", Principal: "yarn.nodemanager.principal"},
+		Host: n.Host, Account: javafs.Account{
+			Login: true, Keytab: "yarn.nodemanager.keytab",
+			Principal: "yarn.nodemanager.principal",
+		},
 		Jar: func() (string, error) {
 			if _, err := Folder(n.State); err != nil {
 				return "", err

@@ -206,7 +206,8 @@ func (s *Store) runDump(ctx context.Context, dir, folder string, p *plan, cover 
 		cover = filepath.Join(folder, cover)
 	}
 	args := []string{
-		"-Xshare:dump", "-XX:SharedClassListFile=" + filepath.Join(dir, classesName), "-XX:SharedArchiveFile=" + filepath.Join(dir, archiveName),
+		"-Xshare:dump", "-XX:SharedClassListFile=" + filepath.Join(dir, classesName),
+		"-XX:SharedArchiveFile=" + filepath.Join(dir, archiveName),
 		"-Xmx1g", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1",
 	}
 	args = append(args, layout(p.cmd.options)...)

@@ -69,9 +69,12 @@ func takesWord(option string) bool {
 // have a say in archives, or change classes as they are loaded.
 var hindrances = []string{
 	"-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "-p", "--module-path", "--patch-module",
-	"--limit-modules", "--upgrade-module-path", "-Xbootclasspath", "-javaagent", "-agentlib", "-agentpath", "-Xrun", "-Xdebug",
-	"-Djava.system.class.loader", "-Djava.class.path", "-Djdk.module", "-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit",
-	"-XX:SharedClassListFile", "-XX:DumpLoadedClassList", "-XX:+AutoCreateSharedArchive", "-XX:AOT", "-XX:Flags=", "-XX:VMOptionsFile",
+	"--limit-modules", "--upgrade-module-path", "-Xbootclasspath", "-javaagent", "-agentlib", "-agentpath", "-Xrun",
+	"-Xdebug",
+	"-Djava.system.class.loader", "-Djava.class.path", "-Djdk.module", "-Xshare", "-XX:SharedArchiveFile",
+	"-XX:ArchiveClassesAtExit",
+	"-XX:SharedClassListFile", "-XX:DumpLoadedClassList", "-XX:+AutoCreateSharedArchive", "-XX:AOT", "-XX:Flags=",
+	"-XX:VMOptionsFile",
 	"-Xlog", "-verbose", "-version", "--version", "-XX:+DumpSharedSpaces", "-XX:+RecordDynamicDumpInfo",
 }
 

@@ -87,7 +87,8 @@ type program struct {
 // Open opens the store, and starts the builder. Call Close in the end.
 func Open(cfg Config) (*Store, error) {
 	if !safePath.MatchString(cfg.Dir) {
-		return nil, fmt.Errorf("%q can't have archives of Java classes: its name may have only letters, digits and ._+@/-", cfg.Dir)
+		return nil, fmt.Errorf("%q can't have archives of Java classes: its name may have only letters, digits and ._+@/-",
+			cfg.Dir)
 	}
 	if err := os.MkdirAll(cfg.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
@@ -101,7 +102,10 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Unseat == nil {
 		cfg.Unseat = func(int) error { return nil }
 	}
-	s := &Store{cfg: cfg, work: make(chan struct{}, 1), done: make(chan struct{}), programs: make(map[string]*program), indexes: make(map[string]*index)}
+	s := &Store{
+		cfg: cfg, work: make(chan struct{}, 1), done: make(chan struct{}), programs: make(map[string]*program),
+		indexes: make(map[string]*index),
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.sweep()
 	go s.build()
@@ -166,7 +170,8 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 		}
 		for i, v := range script.Env {
 			if v.Name == "CLASSPATH" {
-				script.Env = append(append(append([]launch.Var{}, script.Env[:i]...), launch.Var{Name: v.Name, Value: path}), script.Env[i+1:]...)
+				script.Env = append(append(append([]launch.Var{}, script.Env[:i]...), launch.Var{Name: v.Name, Value: path}),
+					script.Env[i+1:]...)
 			}
 		}
 		options = append([]string{"-XX:SharedArchiveFile=" + archive.file, "-Xshare:auto"}, options...)

@@ -143,7 +143,8 @@ func (s *Session) start() (err error) {
 	if err := s.spec.Image.start(cmd); err != nil {
 		gate.Close()
 		if errors.Is(err, fs.ErrPermission) && credential != nil {
-			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let all users pass through the folders above it: %w", credential.Uid, cmd.Dir, err)
+			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let all users pass through the folders above it: %w",
+				credential.Uid, cmd.Dir, err)
 		}
 		return err
 	}

@@ -286,7 +286,8 @@ func (f *FileReader) NextLog() (name string, size int64, ok bool) {
 		size, err = strconv.ParseInt(digits, 10, 64)
 	}
 	if err != nil || size < 0 {
-		f.err = fmt.Errorf("container %s: log %q: size %.40q: %w", f.container, name, digits, noEOF(errors.Join(err, errNotSize)))
+		f.err = fmt.Errorf("container %s: log %q: size %.40q: %w", f.container, name, digits,
+			noEOF(errors.Join(err, errNotSize)))
 		return "", 0, false
 	}
 	f.log = &io.LimitedReader{R: f.in, N: size}

@@ -114,7 +114,8 @@ func NewAggregator(cfg Config) (*Aggregator, error) {
 		cfg.Compression = tfile.None
 	}
 	if cfg.Compression != tfile.None && cfg.Compression != tfile.GZ {
-		return nil, fmt.Errorf("yarn.nodemanager.log-aggregation.compression-type: %q is not supported: want %s or %s", cfg.Compression, tfile.None, tfile.GZ)
+		return nil, fmt.Errorf("yarn.nodemanager.log-aggregation.compression-type: %q is not supported: want %s or %s",
+			cfg.Compression, tfile.None, tfile.GZ)
 	}
 	policy, err := NewPolicy(cfg.Policy, cfg.Parameters)
 	if err != nil {

@@ -218,7 +218,8 @@ func (a *Aggregator) upload(app *application, final bool) (string, error) {
 			a.removeUploaded(c)
 		}
 	}
-	return fmt.Sprintf("Log uploaded successfully for Application: %s in NodeManager: %s at %s\n", app.App, nodeName(a.cfg.Node), FormatTime(at)), nil
+	return fmt.Sprintf("Log uploaded successfully for Application: %s in NodeManager: %s at %s\n", app.App,
+		nodeName(a.cfg.Node), FormatTime(at)), nil
 }
 
 // uploadError has YARN's words and the cause.
@@ -230,7 +231,8 @@ type uploadError struct {
 }
 
 func (e *uploadError) Error() string {
-	return fmt.Sprintf("Log uploaded failed for Application: %s in NodeManager: %s at %s: %v", e.app, nodeName(e.node), FormatTime(e.at), e.err)
+	return fmt.Sprintf("Log uploaded failed for Application: %s in NodeManager: %s at %s: %v", e.app, nodeName(e.node),
+		FormatTime(e.at), e.err)
 }
 func (e *uploadError) Unwrap() error { return e.err }
 

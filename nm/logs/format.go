@@ -53,7 +53,8 @@ func (a *Aggregator) newWriter(out io.Writer, app *application, name string, at 
 		return tfileWriter{w}, err
 	}
 	w, err := ifile.NewWriter(out, ifile.Info{
-		App: app.App.String(), Owner: app.User, ACLs: app.ACLs, Node: a.cfg.Node.String(), Name: strings.TrimSuffix(name, tmpName),
+		App: app.App.String(), Owner: app.User, ACLs: app.ACLs, Node: a.cfg.Node.String(),
+		Name:     strings.TrimSuffix(name, tmpName),
 		Uploaded: at, Compression: a.cfg.Compression,
 	})
 	return &indexedWriter{w: w}, err

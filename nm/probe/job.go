@@ -86,7 +86,8 @@ func (t *Jobs) Add(j Job) Handle {
 		t.rest[h], t.refs[h], t.watchers[h] = j, 0, t.watchers[h][:0]
 	} else {
 		h = Handle(len(t.rest))
-		t.hot, t.rest, t.refs, t.watchers = append(t.hot, hot{}), append(t.rest, j), append(t.refs, 0), append(t.watchers, nil)
+		t.hot, t.rest, t.refs, t.watchers = append(t.hot, hot{}), append(t.rest, j), append(t.refs, 0), append(t.watchers,
+			nil)
 	}
 	t.hot[h] = hot{estimate: j.Estimate, long: j.Long}
 	t.SetLeft(h, j.Left)

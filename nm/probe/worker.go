@@ -48,7 +48,10 @@ const (
 
 // String says it in words.
 func (v Verdict) String() string {
-	return [...]string{"accepted", "long work runs or waits here", "the queue is full", "the user's queue is full", "a task takes more than the node may use for short tasks"}[v]
+	return [...]string{
+		"accepted", "long work runs or waits here", "the queue is full", "the user's queue is full",
+		"a task takes more than the node may use for short tasks",
+	}[v]
 }
 
 // Worker is the queue of a node and what runs there. It isn't safe for concurrent use.

@@ -68,7 +68,10 @@ func (d *Disk) helper() (h *helper, used bool, err error) {
 
 // start starts a helper in the group.
 func (d *Disk) start() (*helper, error) {
-	h := &helper{c: exec.Command(d.c.Helper[0], append(d.c.Helper[1:len(d.c.Helper):len(d.c.Helper)], d.files())...), buffer: make([]byte, pipeSize)}
+	h := &helper{
+		c:      exec.Command(d.c.Helper[0], append(d.c.Helper[1:len(d.c.Helper):len(d.c.Helper)], d.files())...),
+		buffer: make([]byte, pipeSize),
+	}
 	h.c.Stderr = &h.said
 	out, err := h.c.StdoutPipe()
 	if err != nil {

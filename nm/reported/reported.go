@@ -32,8 +32,9 @@ type Options[T any] struct {
 // FromConf reads times and the script, if a script is the provider, from the keys behind prefix. The rest is the caller's.
 func FromConf[T any](c *conf.Config, prefix string) Options[T] {
 	o := Options[T]{
-		Interval: max(c.Duration(prefix+"provider.fetch-interval-ms"), 0), Timeout: c.Duration(prefix + "provider.fetch-timeout-ms"),
-		Resync: max(c.Duration(prefix+"resync-interval-ms"), 0),
+		Interval: max(c.Duration(prefix+"provider.fetch-interval-ms"), 0),
+		Timeout:  c.Duration(prefix + "provider.fetch-timeout-ms"),
+		Resync:   max(c.Duration(prefix+"resync-interval-ms"), 0),
 	}
 	if c.Text(prefix+"provider") == "script" {
 		o.Script, o.Args = c.Text(prefix+"provider.script.path"), c.Strings(prefix+"provider.script.opts")

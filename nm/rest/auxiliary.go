@@ -56,7 +56,10 @@ func putAuxiliary(s *Server) rest.Handler {
 				Message: fmt.Sprintf("a list of auxiliary services has at most %d bytes", auxservices.MaxList),
 			}
 		case err != nil: // as in Hadoop, before anything else is looked at
-			return rest.Reply{}, &rest.Error{Status: http.StatusNotFound, Class: "com.fasterxml.jackson.core.JsonParseException", Message: err.Error()}
+			return rest.Reply{}, &rest.Error{
+				Status: http.StatusNotFound,
+				Class:  "com.fasterxml.jackson.core.JsonParseException", Message: err.Error(),
+			}
 		case !s.Aux.Changes():
 			return rest.Reply{}, auxRefusal(auxservices.ErrNotEnabled)
 		case !s.Access.administers(caller(c.Request)):
@@ -66,7 +69,10 @@ func putAuxiliary(s *Server) rest.Handler {
 		}
 		s.Log.Infof("%s changes the auxiliary services: %s", caller(c.Request), auxservices.Names(list))
 		if err := s.Aux.Change(c.Context(), list); err != nil {
-			return rest.Reply{}, &rest.Error{Status: http.StatusInternalServerError, Class: rest.YarnRuntimeException, Message: err.Error()}
+			return rest.Reply{}, &rest.Error{
+				Status: http.StatusInternalServerError, Class: rest.YarnRuntimeException,
+				Message: err.Error(),
+			}
 		}
 		return rest.Reply{Status: http.StatusOK}, nil
 	}

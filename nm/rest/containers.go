@@ -126,14 +126,16 @@ func detailOf(at *container.Container) detail {
 		return t.UnixMilli()
 	}
 	return detail{
-		ID: s.Grant.ID.String(), App: s.Grant.ID.Attempt.App.String(), User: s.Grant.User, State: s.State.String(), Suspended: s.Suspended,
-		ExitCode: s.ExitCode, MemoryMB: s.Grant.Resource.MemoryMB(), VCores: s.Grant.Resource.VCores(), PID: s.PID,
+		ID: s.Grant.ID.String(), App: s.Grant.ID.Attempt.App.String(), User: s.Grant.User, State: s.State.String(),
+		Suspended: s.Suspended,
+		ExitCode:  s.ExitCode, MemoryMB: s.Grant.Resource.MemoryMB(), VCores: s.Grant.Resource.VCores(), PID: s.PID,
 		Accepted: ms(s.Started), Launched: ms(s.Launched), Finished: ms(s.Finished),
 		Level: s.Suspension.Have.String(), Wanted: s.Suspension.Level.String(),
 		HeldMB: s.Suspension.Holds.MemoryMB(), HeldVCores: s.Suspension.Holds.VCores(), Swapped: s.Suspension.Swapped,
-		Since: ms(s.Suspension.Since), LastBreath: ms(s.Suspension.LastBreath), BreathEvery: s.Suspension.BreathEvery.Milliseconds(),
-		Breathed: s.Suspension.Breathed.Milliseconds(),
-		For:      s.Suspension.For, Reason: s.Suspension.Reason,
+		Since: ms(s.Suspension.Since), LastBreath: ms(s.Suspension.LastBreath),
+		BreathEvery: s.Suspension.BreathEvery.Milliseconds(),
+		Breathed:    s.Suspension.Breathed.Milliseconds(),
+		For:         s.Suspension.For, Reason: s.Suspension.Reason,
 		CPU: s.Usage.CPU, CPUTime: s.Usage.CPUTime.Milliseconds(), UsedMemory: s.Usage.Physical, PeakMemory: s.Usage.Peak,
 	}
 }
@@ -166,7 +168,8 @@ func (s *Server) suspend(c *rest.Call) (rest.Reply, error) {
 	}
 	if text := q.Get("breathe"); err == nil && text != "" && text != "never" {
 		if every, err = time.ParseDuration(text); err != nil || every < suspend.ShortestPeriod {
-			err = fmt.Errorf("breathe %q is neither never nor a duration of at least %v, such as 45s", text, suspend.ShortestPeriod)
+			err = fmt.Errorf("breathe %q is neither never nor a duration of at least %v, such as 45s", text,
+				suspend.ShortestPeriod)
 		}
 	}
 	if err != nil {
@@ -187,7 +190,8 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 	}
 	app, ok := s.Containers.Application(at.ID().Attempt.App)
 	if !ok {
-		return rest.Reply{}, rest.NotFound("application %s of container %s is no longer on this node", at.ID().Attempt.App, at.ID())
+		return rest.Reply{}, rest.NotFound("application %s of container %s is no longer on this node", at.ID().Attempt.App,
+			at.ID())
 	}
 	if !s.mayModify(c.Request, app) {
 		subject := "User " + caller(c.Request)
@@ -199,7 +203,8 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 	ctx, cancel := context.WithTimeout(c.Context(), s.SuspendTimeout)
 	defer cancel()
 	err = do(at, ctx)
-	s.Log.WithField("container", at.ID().String()).WithField("user", caller(c.Request)).WithError(err).Infof("asked over REST to %s", what)
+	s.Log.WithField("container", at.ID().String()).WithField("user",
+		caller(c.Request)).WithError(err).Infof("asked over REST to %s", what)
 	switch {
 	case errors.Is(err, container.ErrNotRunning), errors.Is(err, container.ErrNotSuspended), errors.Is(err, container.ErrCannot):
 		return rest.Reply{}, conflict(err)

@@ -28,25 +28,38 @@ func (s *Server) collectors() []prometheus.Collector {
 		}
 	}
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
-	add(counter, "containers_accepted_total", "Containers that were accepted.", func(c container.Counts) float64 { return float64(c.Accepted) })
-	add(counter, "containers_launched_total", "Launches of containers, further tries included.", func(c container.Counts) float64 { return float64(c.Launched) })
-	add(counter, "containers_completed_total", "Containers that ended with exit code 0.", func(c container.Counts) float64 { return float64(c.Completed) })
-	add(counter, "containers_failed_total", "Containers that ended with another exit code.", func(c container.Counts) float64 { return float64(c.Failed) })
-	add(counter, "containers_killed_total", "Containers that were killed.", func(c container.Counts) float64 { return float64(c.Killed) })
-	add(counter, "launch_seconds_total", "Time from acceptance to launch, of all launches.", func(c container.Counts) float64 { return c.LaunchTime.Seconds() })
-	add(gauge, "containers_localizing", "Containers whose files are being brought.", func(c container.Counts) float64 { return float64(c.Localizing) })
-	add(gauge, "containers_waiting", "Containers that wait for room on the node.", func(c container.Counts) float64 { return float64(c.Waiting) })
+	add(counter, "containers_accepted_total", "Containers that were accepted.",
+		func(c container.Counts) float64 { return float64(c.Accepted) })
+	add(counter, "containers_launched_total", "Launches of containers, further tries included.",
+		func(c container.Counts) float64 { return float64(c.Launched) })
+	add(counter, "containers_completed_total", "Containers that ended with exit code 0.",
+		func(c container.Counts) float64 { return float64(c.Completed) })
+	add(counter, "containers_failed_total", "Containers that ended with another exit code.",
+		func(c container.Counts) float64 { return float64(c.Failed) })
+	add(counter, "containers_killed_total", "Containers that were killed.",
+		func(c container.Counts) float64 { return float64(c.Killed) })
+	add(counter, "launch_seconds_total", "Time from acceptance to launch, of all launches.",
+		func(c container.Counts) float64 { return c.LaunchTime.Seconds() })
+	add(gauge, "containers_localizing", "Containers whose files are being brought.",
+		func(c container.Counts) float64 { return float64(c.Localizing) })
+	add(gauge, "containers_waiting", "Containers that wait for room on the node.",
+		func(c container.Counts) float64 { return float64(c.Waiting) })
 	add(gauge, "containers_running", "Containers that run.", func(c container.Counts) float64 { return float64(c.Running) })
-	add(gauge, "containers_suspended", "Containers that are suspended.", func(c container.Counts) float64 { return float64(c.Suspended) })
-	add(gauge, "allocated_memory_bytes", "Memory of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.MemoryBytes()) })
-	add(gauge, "allocated_vcores", "Virtual cores of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.VCores()) })
+	add(gauge, "containers_suspended", "Containers that are suspended.",
+		func(c container.Counts) float64 { return float64(c.Suspended) })
+	add(gauge, "allocated_memory_bytes", "Memory of containers that have not ended.",
+		func(c container.Counts) float64 { return float64(c.Allocated.MemoryBytes()) })
+	add(gauge, "allocated_vcores", "Virtual cores of containers that have not ended.",
+		func(c container.Counts) float64 { return float64(c.Allocated.VCores()) })
 	out = append(out, s.suspensions()...)
 	plain := func(name, help string, value func() float64) {
 		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "heddle", Subsystem: "nm", Name: name, Help: help}, value))
 	}
 	plain("applications", "Applications on the node.", func() float64 { return float64(len(s.Containers.Applications())) })
-	plain("memory_bytes", "Memory that the node has for containers.", func() float64 { return float64(s.Containers.Resource().MemoryBytes()) })
-	plain("vcores", "Virtual cores that the node has for containers.", func() float64 { return float64(s.Containers.Resource().VCores()) })
+	plain("memory_bytes", "Memory that the node has for containers.",
+		func() float64 { return float64(s.Containers.Resource().MemoryBytes()) })
+	plain("vcores", "Virtual cores that the node has for containers.",
+		func() float64 { return float64(s.Containers.Resource().VCores()) })
 	plain("machine_cpu_cores", "CPU cores in use on the machine.", func() float64 { return max(0, s.Use().CPU) })
 	plain("machine_memory_bytes", "Memory in use on the machine.", func() float64 { return float64(s.Use().Memory) })
 	plain("healthy", "1 if the node is fit to run containers.", func() float64 {

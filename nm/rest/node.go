@@ -180,7 +180,8 @@ func (s *Server) sysfs(c *rest.Call) (rest.Reply, error) {
 	if _, err := s.findApp(c); err != nil {
 		return rest.Reply{}, err
 	}
-	return rest.Reply{}, rest.BadRequestBy(rest.UnsupportedOperation, "containers of this node have no sysfs of their application's")
+	return rest.Reply{}, rest.BadRequestBy(rest.UnsupportedOperation,
+		"containers of this node have no sysfs of their application's")
 }
 
 // stamp formats a time for pages.

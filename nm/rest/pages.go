@@ -80,11 +80,15 @@ func (s webPages) nodePage(w http.ResponseWriter) {
 	}
 	b.Facts(
 		[2]string{"Node", esc(i.ID)}, [2]string{"State", state}, [2]string{"Health report", esc(i.HealthReport)},
-		[2]string{"Memory for containers", part(c.Allocated.MemoryMB(), i.PhysicalMB, " MB")}, [2]string{"Virtual cores for containers", part(c.Allocated.VCores(), i.VCores, "")},
+		[2]string{"Memory for containers", part(c.Allocated.MemoryMB(), i.PhysicalMB, " MB")},
+		[2]string{"Virtual cores for containers", part(c.Allocated.VCores(), i.VCores, "")},
 		[2]string{"Containers", esc(fmt.Sprintf("%d running, %d suspended, %d waiting or being localized", c.Running, c.Suspended, c.Waiting+c.Localizing))},
 		[2]string{"Lent to short tasks", lent}, [2]string{"Resource types", esc(i.Types)},
 		[2]string{"Limits are enforced of", esc(strings.Join(enforced, ", "))},
-		[2]string{"Started", esc(stamp(s.Started))}, [2]string{"Version", esc(i.BuildVersion + ", as Hadoop " + i.HadoopVersion)}, [2]string{"History and actions", at},
+		[2]string{"Started", esc(stamp(s.Started))}, [2]string{
+			"Version",
+			esc(i.BuildVersion + ", as Hadoop " + i.HadoopVersion),
+		}, [2]string{"History and actions", at},
 	)
 	b.Heading("Machine")
 	cpu := "not measured yet"
@@ -95,7 +99,8 @@ func (s webPages) nodePage(w http.ResponseWriter) {
 	if u.TotalSwap > 0 {
 		swap = part(u.Swap>>20, u.TotalSwap>>20, " MB")
 	}
-	b.Facts([2]string{"CPU in use", cpu}, [2]string{"Memory in use", part(u.Memory>>20, u.TotalMemory>>20, " MB")}, [2]string{"Swap in use", swap})
+	b.Facts([2]string{"CPU in use", cpu}, [2]string{"Memory in use", part(u.Memory>>20, u.TotalMemory>>20, " MB")},
+		[2]string{"Swap in use", swap})
 	s.machineParts(&b)
 	b.Heading("Containers")
 	s.writeContainers(&b, func(container.Status) bool { return true })
@@ -121,7 +126,8 @@ func (s webPages) machineParts(b *look.Body) {
 	for _, d := range m.Disks {
 		used, free := "—", "—"
 		if d.Total > 0 {
-			used, free = look.Meter(100*float64(d.Total-d.Free)/float64(d.Total)), fmt.Sprintf("%d of %d MB", d.Free>>20, d.Total>>20)
+			used, free = look.Meter(100*float64(d.Total-d.Free)/float64(d.Total)), fmt.Sprintf("%d of %d MB", d.Free>>20,
+				d.Total>>20)
 		}
 		rows = append(rows, []string{esc(d.Path), esc(d.Kind), look.Badge(d.State), used, free, esc(d.Problem)})
 	}
@@ -148,7 +154,8 @@ func (s webPages) writeContainers(b *look.Body, keep func(container.Status) bool
 		}
 		id := st.Grant.ID.String()
 		rows = append(rows, []string{
-			link("/node/container/"+id, id), look.Badge(stateOf(&st)), esc(st.Grant.User), esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB())),
+			link("/node/container/"+id, id), look.Badge(stateOf(&st)), esc(st.Grant.User),
+			esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB())),
 			esc(st.Grant.Resource.VCores()), exitText(st), link(logsPath(st.Grant.ID, st.Grant.User), "logs"),
 		})
 	}
@@ -208,7 +215,8 @@ func (s webPages) appPage(w http.ResponseWriter, r *http.Request) {
 	if s.Cluster != "" {
 		page = link(s.Cluster+"/cluster/app/"+id.String(), id.String())
 	}
-	b.Facts([2]string{"Application", page}, [2]string{"User", esc(app.User)}, [2]string{"State", look.Badge(app.State.String())})
+	b.Facts([2]string{"Application", page}, [2]string{"User", esc(app.User)},
+		[2]string{"State", look.Badge(app.State.String())})
 	b.Heading("Containers")
 	s.writeContainers(&b, func(st container.Status) bool { return st.Grant.ID.Attempt.App == id })
 	s.show(w, "Application information", &b)
@@ -233,10 +241,14 @@ func (s webPages) containerPage(w http.ResponseWriter, r *http.Request) {
 	}
 	app := id.Attempt.App.String()
 	b.Facts(
-		[2]string{"State", look.Badge(stateOf(&st))}, [2]string{"Suspended", suspendedText(&st)}, [2]string{"Exit code", exitText(st)}, [2]string{"Diagnostics", diagnostics},
-		[2]string{"Application", link("/node/application/"+app, app)}, [2]string{"User", esc(st.Grant.User)}, [2]string{"Memory", esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB()))},
-		[2]string{"Virtual cores", esc(st.Grant.Resource.VCores())}, [2]string{"In use", esc(fmt.Sprintf("%d MB, %.2f cores", st.Usage.Physical>>20, st.Usage.CPU))},
-		[2]string{"Accepted", esc(stamp(st.Started))}, [2]string{"Launched", esc(stamp(st.Launched))}, [2]string{"Finished", esc(stamp(st.Finished))}, [2]string{"Logs", link(logsPath(id, st.Grant.User), "logs")},
+		[2]string{"State", look.Badge(stateOf(&st))}, [2]string{"Suspended", suspendedText(&st)},
+		[2]string{"Exit code", exitText(st)}, [2]string{"Diagnostics", diagnostics},
+		[2]string{"Application", link("/node/application/"+app, app)}, [2]string{"User", esc(st.Grant.User)},
+		[2]string{"Memory", esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB()))},
+		[2]string{"Virtual cores", esc(st.Grant.Resource.VCores())},
+		[2]string{"In use", esc(fmt.Sprintf("%d MB, %.2f cores", st.Usage.Physical>>20, st.Usage.CPU))},
+		[2]string{"Accepted", esc(stamp(st.Started))}, [2]string{"Launched", esc(stamp(st.Launched))},
+		[2]string{"Finished", esc(stamp(st.Finished))}, [2]string{"Logs", link(logsPath(id, st.Grant.User), "logs")},
 	)
 	s.show(w, "Container "+id.String(), &b)
 }
@@ -362,7 +374,8 @@ func (s webPages) filePage(w http.ResponseWriter, r *http.Request, id records.Co
 		return nil // the client is gone
 	}
 	if count < size {
-		_, _ = fmt.Fprintf(w, "<p>Showing %d bytes of %d total. %s for the full log.</p>\n", count, size, link("?start=0", "Click here"))
+		_, _ = fmt.Fprintf(w, "<p>Showing %d bytes of %d total. %s for the full log.</p>\n", count, size,
+			link("?start=0", "Click here"))
 	}
 	_, _ = io.WriteString(w, "<pre>")
 	if n, err := io.Copy(escaper{w}, log.Section(offset, count)); err != nil || n < count {

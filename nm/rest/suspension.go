@@ -25,8 +25,10 @@ func (s *Server) suspensions() (out []prometheus.Collector) {
 		}
 		return sum.Seconds()
 	})
-	counter("paged_out_bytes_total", "Memory of suspended and shrunk containers that was paged out.", nil, func() float64 { return float64(totals().Out.Load()) })
-	counter("paged_in_bytes_total", "Memory that was read ahead when containers resumed.", nil, func() float64 { return float64(totals().In.Load()) })
+	counter("paged_out_bytes_total", "Memory of suspended and shrunk containers that was paged out.", nil,
+		func() float64 { return float64(totals().Out.Load()) })
+	counter("paged_in_bytes_total", "Memory that was read ahead when containers resumed.", nil,
+		func() float64 { return float64(totals().In.Load()) })
 	counter("breath_cpu_seconds_total", "CPU time that suspended containers have used in breaths.", nil, func() float64 {
 		return time.Duration(totals().BreathCPU.Load()).Seconds()
 	})

@@ -58,7 +58,8 @@ func (r Rules) Check(name string, uid int) error {
 		return fmt.Errorf("containers can't run as %q: Requested user %[1]s is not whitelisted and has id %d,which is below the minimum allowed %d"+
 			" (%s and %s of %s, or %s and %s)", name, uid, r.MinUID, minKey, allowedKey, File, MinKey, AllowedKey)
 	case slices.Contains(r.Banned, name):
-		return fmt.Errorf("containers can't run as %q: Requested user %[1]s is banned (%s of %s, or %s)", name, bannedKey, File, BannedKey)
+		return fmt.Errorf("containers can't run as %q: Requested user %[1]s is banned (%s of %s, or %s)", name, bannedKey,
+			File, BannedKey)
 	}
 	return nil
 }

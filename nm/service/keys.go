@@ -300,7 +300,8 @@ func (k *Keys) Finished(app records.ApplicationID) <-chan error {
 func (k *Keys) Container(t *pb.Token) (*pb.ContainerTokenIdentifier, error) {
 	id, err := token.ParseContainer(t.GetIdentifier())
 	if err != nil {
-		return nil, ipc.NewException(ipc.InvalidToken, "Invalid container token used for starting container on : %s: %v", k.node, err)
+		return nil, ipc.NewException(ipc.InvalidToken, "Invalid container token used for starting container on : %s: %v",
+			k.node, err)
 	}
 	name := records.ContainerIDFrom(id.GetContainerId())
 	k.mu.Lock()

@@ -160,7 +160,8 @@ func (s *Service) authorize(who token.NM, id *pb.ContainerTokenIdentifier, name 
 		doing = "increasing resource of container with container token"
 	}
 	if name.Attempt.App != who.Attempt.App {
-		return refusal("%s\nNMToken for application attempt : %s was used for %s issued for application attempt : %s", begin, who.Attempt, doing, name.Attempt)
+		return refusal("%s\nNMToken for application attempt : %s was used for %s issued for application attempt : %s",
+			begin, who.Attempt, doing, name.Attempt)
 	}
 	if now := s.Now().UnixMilli(); id.GetExpiryTimeStamp() < now {
 		return refusal("%s\nThis token is expired. current time is %d found %d\nNote: System times on machines may be out of sync. Check system time and time zones.",

@@ -42,7 +42,8 @@ func (n *Node) hold() {
 		}
 		if !n.bound.refused {
 			n.bound.refused = true
-			n.log.WithError(err).Warnf("executors of short tasks aren't held to %d MB and %d vcores yet; trying again", most.MemoryMB, most.VCores)
+			n.log.WithError(err).Warnf("executors of short tasks aren't held to %d MB and %d vcores yet; trying again",
+				most.MemoryMB, most.VCores)
 		}
 	})
 }

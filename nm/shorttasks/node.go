@@ -150,11 +150,13 @@ func New(o Options) *Node {
 		o.Share = func(string) Share { return Share{} }
 	}
 	n := &Node{
-		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, untold: map[*scheduler]bool{}, executors: map[string]*executor{}, users: map[string]int32{},
+		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, untold: map[*scheduler]bool{},
+		executors: map[string]*executor{}, users: map[string]int32{},
 		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), staged: newStaged(o.Stager),
 	}
 	cfg := &probe.Config{
-		Ranking: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: maxProbes, PerUser: maxOfUser, Reserved: reserved,
+		Ranking: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: maxProbes,
+		PerUser: maxOfUser, Reserved: reserved,
 		Looked: maxLooked, Counted: true, Least: probe.Amount{MemoryMB: 1, VCores: 1},
 	}
 	n.worker = probe.New(cfg, &n.jobs, probe.Amount{})

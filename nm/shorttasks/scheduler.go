@@ -158,7 +158,8 @@ func (s *scheduler) enter() string {
 	case over:
 		return fmt.Sprintf("%v is over", s.id.attempt.App)
 	case n.schedulers[s.id] != nil:
-		return fmt.Sprintf("a scheduler of %v with the id %.100q is connected already: each needs an id of its own", s.id.attempt, s.id.name)
+		return fmt.Sprintf("a scheduler of %v with the id %.100q is connected already: each needs an id of its own",
+			s.id.attempt, s.id.name)
 	}
 	if connected := n.schedulersOf(s.user); connected >= maxSchedulersOfUser {
 		return fmt.Sprintf("user %.100s has reached the limit of %d connected schedulers", s.user, maxSchedulersOfUser)
@@ -355,9 +356,11 @@ func (s *scheduler) sane(m *wire.Probe) error {
 	case m.Left == 0 || m.Left > maxTasks:
 		return fmt.Errorf("probes of job %d, of which %d tasks wait: 1 to %d are possible", m.Job, m.Left, maxTasks)
 	case m.MemoryMB == 0 || m.VCores == 0 || m.MemoryMB > maxSize || m.VCores > maxSize:
-		return fmt.Errorf("tasks of job %d take %d MB and %d vcores: at least 1 of either is needed", m.Job, m.MemoryMB, m.VCores)
+		return fmt.Errorf("tasks of job %d take %d MB and %d vcores: at least 1 of either is needed", m.Job, m.MemoryMB,
+			m.VCores)
 	case m.EstimateUS > maxEstimate:
-		return fmt.Errorf("tasks of job %d are expected to take %d µs, more than %d", m.Job, m.EstimateUS, uint64(maxEstimate))
+		return fmt.Errorf("tasks of job %d are expected to take %d µs, more than %d", m.Job, m.EstimateUS,
+			uint64(maxEstimate))
 	case s.jobs[m.Job] == nil && len(s.jobs) >= maxJobs:
 		return fmt.Errorf("the node has reached the limit of %d jobs whose probes wait or run", len(s.jobs))
 	}

@@ -122,7 +122,8 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Log, jobs: map[string]job{}, conns: map[net.Conn]struct{}{},
-		indexes: newIndexCache(indexCacheSize), totals: totals{apps: map[records.ApplicationID]*seen{}}, stopped: make(chan struct{}),
+		indexes: newIndexCache(indexCacheSize), totals: totals{apps: map[records.ApplicationID]*seen{}},
+		stopped: make(chan struct{}),
 	}
 	s.metrics = newMetrics(s)
 	return s, nil

@@ -64,7 +64,8 @@ func All(o Options) localizer.Sources {
 
 func transport() *http.Transport {
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute, TLSHandshakeTimeout: 20 * time.Second, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+		Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute, TLSHandshakeTimeout: 20 * time.Second,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 	}
 }
 

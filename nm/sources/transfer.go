@@ -41,7 +41,10 @@ func (w Web) Open(ctx context.Context, _ localizer.Reader, at localizer.Location
 		cancel(nil)
 		return nil, err
 	}
-	t := &transfer{web: w, ctx: ctx, cancel: cancel, at: at, silence: silence, size: resp.ContentLength, validator: validator(resp.Header)}
+	t := &transfer{
+		web: w, ctx: ctx, cancel: cancel, at: at, silence: silence, size: resp.ContentLength,
+		validator: validator(resp.Header),
+	}
 	t.take(resp)
 	switch {
 	case resp.StatusCode != http.StatusOK:
@@ -120,7 +123,8 @@ func (t *transfer) resume(broken error) error {
 		total = fmt.Sprint(t.size)
 	}
 	fail := func(why string) error {
-		return fmt.Errorf("%s: the transfer broke off after %d of %s bytes (%w), and can't go on there: %s", t.at, t.got, total, broken, why)
+		return fmt.Errorf("%s: the transfer broke off after %d of %s bytes (%w), and can't go on there: %s", t.at, t.got,
+			total, broken, why)
 	}
 	switch {
 	case t.validator == "":

@@ -66,7 +66,10 @@ func (w WebHDFS) ask(ctx context.Context, by localizer.Reader, at localizer.Loca
 	}
 	var all []error
 	for _, server := range w.servers(at) {
-		u := url.URL{Scheme: scheme, Host: server, Path: "/webhdfs/v1" + at.Path, RawQuery: url.Values{"op": {op}, "user.name": {who}}.Encode()}
+		u := url.URL{
+			Scheme: scheme, Host: server, Path: "/webhdfs/v1" + at.Path,
+			RawQuery: url.Values{"op": {op}, "user.name": {who}}.Encode(),
+		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 		if err != nil {
 			return nil, err

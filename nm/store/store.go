@@ -139,7 +139,8 @@ func (s *Store) sign(tx *bolt.Tx) error {
 	case "":
 		return meta.Put([]byte("format"), []byte(format))
 	default:
-		return fmt.Errorf("%s was written in format %q by another version of Heddle; this one reads %q", filepath.Join(s.dir, fileName), have, format)
+		return fmt.Errorf("%s was written in format %q by another version of Heddle; this one reads %q",
+			filepath.Join(s.dir, fileName), have, format)
 	}
 }
 

@@ -22,7 +22,10 @@ const (
 	Reclaimed
 )
 
-var levelNames = []string{Running: "running", Shrunk: "shrunk", Footprint: "footprint", Frozen: "frozen", Reclaimed: "reclaimed"}
+var levelNames = []string{
+	Running: "running", Shrunk: "shrunk", Footprint: "footprint", Frozen: "frozen",
+	Reclaimed: "reclaimed",
+}
 
 func (l Level) String() string {
 	if l < 0 || int(l) >= len(levelNames) {
@@ -85,7 +88,8 @@ func (o Order) Check(size records.Resource, reclaim bool) error {
 	case held < has && !reclaim:
 		return fmt.Errorf("it can't hold %d of its %d MB: this node can't take memory back", held, has)
 	case held < has && o.Level == Frozen:
-		return fmt.Errorf("it can't hold %d of its %d MB: a container that is %v keeps its memory, one that is %v doesn't", held, has, Frozen, Reclaimed)
+		return fmt.Errorf("it can't hold %d of its %d MB: a container that is %v keeps its memory, one that is %v doesn't",
+			held, has, Frozen, Reclaimed)
 	}
 	return nil
 }

@@ -65,7 +65,10 @@ type cachedFile struct {
 }
 
 func newCache(nn NameNode, most int64, lease time.Duration, log *logrus.Entry) *cache {
-	return &cache{nn: nn, most: most, lease: lease, log: log, wake: make(chan struct{}, 1), jobs: map[records.ApplicationID]*cachedJob{}}
+	return &cache{
+		nn: nn, most: most, lease: lease, log: log, wake: make(chan struct{}, 1),
+		jobs: map[records.ApplicationID]*cachedJob{},
+	}
 }
 
 // begin says that a job has begun, and its input may be cached until end.

@@ -120,7 +120,10 @@ type reading struct {
 
 // New returns a Warmer. Run makes it work.
 func New(cfg Config) *Warmer {
-	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1), reading: make(chan struct{}, jobsRead), told: map[place]int{}, begun: map[records.ApplicationID]bool{}}
+	w := &Warmer{
+		cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1),
+		reading: make(chan struct{}, jobsRead), told: map[place]int{}, begun: map[records.ApplicationID]bool{},
+	}
 	if cfg.NameNode != nil {
 		w.cache = newCache(cfg.NameNode, cfg.CacheMost, cfg.CacheLease, cfg.Log)
 	}

@@ -22,7 +22,8 @@ const (
 // keySizes are the ciphers that we take, with the bytes of their keys; gokrb5's own size is wrong for the last one. The other ciphers (DES, RC4) are
 // broken, and JDK 17 doesn't take them either.
 var keySizes = map[int32]int{
-	etypeID.AES128_CTS_HMAC_SHA1_96: 16, etypeID.AES256_CTS_HMAC_SHA1_96: 32, etypeID.AES128_CTS_HMAC_SHA256_128: 16, etypeID.AES256_CTS_HMAC_SHA384_192: 32,
+	etypeID.AES128_CTS_HMAC_SHA1_96: 16, etypeID.AES256_CTS_HMAC_SHA1_96: 32, etypeID.AES128_CTS_HMAC_SHA256_128: 16,
+	etypeID.AES256_CTS_HMAC_SHA384_192: 32,
 }
 
 var errWeak = errors.New("the cipher isn't one of aes128-sha1, aes256-sha1, aes128-sha2 and aes256-sha2")

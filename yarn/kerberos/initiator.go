@@ -47,7 +47,8 @@ func (i *initiator) request(now time.Time, random io.Reader) ([]byte, error) {
 	now = now.UTC()
 	i.auth = types.Authenticator{
 		AVNO: 5, CRealm: i.ticket.Realm, CName: i.ticket.Client, Cksum: checksumOf(flagMutual | flagReplay | flagSequence | flagSeal | flagSign),
-		Cusec: now.Nanosecond() / 1000, CTime: now.Truncate(time.Second), SubKey: types.EncryptionKey{KeyType: i.ticket.Key.KeyType, KeyValue: subkey}, SeqNumber: int64(number),
+		Cusec: now.Nanosecond() / 1000, CTime: now.Truncate(time.Second),
+		SubKey: types.EncryptionKey{KeyType: i.ticket.Key.KeyType, KeyValue: subkey}, SeqNumber: int64(number),
 	}
 	plain, err := i.auth.Marshal()
 	if err != nil {

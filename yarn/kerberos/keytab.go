@@ -76,7 +76,8 @@ func (k *Keytab) reload() (changed bool, err error) {
 		return false, nil
 	}
 	if info.Size() > maxKeytab {
-		return false, fmt.Errorf("keytab %s: %w: %d bytes, and the limit is %d", k.path, fs.ErrInvalid, info.Size(), maxKeytab)
+		return false, fmt.Errorf("keytab %s: %w: %d bytes, and the limit is %d", k.path, fs.ErrInvalid, info.Size(),
+			maxKeytab)
 	}
 	b, err := os.ReadFile(k.path)
 	if err != nil {

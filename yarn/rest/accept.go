@@ -32,11 +32,17 @@ const (
 	CSV // a table (RFC 4180)
 )
 
-var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml", EventStream: EventStreamType, CSV: "text/csv"}
+var mediaTypes = [...]string{
+	JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html",
+	WADL: "application/vnd.sun.wadl+xml", EventStream: EventStreamType, CSV: "text/csv",
+}
 
 // ContentType returns the value of the header.
 func (f Format) ContentType() string {
-	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType, EventStream: EventStreamType, CSV: CSVType}[f]
+	return [...]string{
+		JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType,
+		EventStream: EventStreamType, CSV: CSVType,
+	}[f]
 }
 
 // Negotiate picks the format that a client prefers: by the quality it gives each, then by its own order. Of the formats

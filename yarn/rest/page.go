@@ -79,7 +79,8 @@ func ErrorPage(w http.ResponseWriter, r *http.Request, status int, message strin
 	case Text:
 		h.Set("Content-Type", "text/plain;charset=iso-8859-1")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, "HTTP ERROR %d %s\nURI: %s\nSTATUS: %[1]d\nMESSAGE: %[2]s\nSERVLET: heddle\n", status, message, path)
+		_, _ = fmt.Fprintf(w, "HTTP ERROR %d %s\nURI: %s\nSTATUS: %[1]d\nMESSAGE: %[2]s\nSERVLET: heddle\n", status,
+			message, path)
 	case JSON:
 		h.Set("Content-Type", "application/json")
 		w.WriteHeader(status)

@@ -27,7 +27,10 @@ func NewClient(username, password string, qualities Qualities, random io.Reader)
 
 // NewClientOf is NewClient for a service with a digest-uri of its own, such as hdfs/0 of DataNodes.
 func NewClientOf(uri, username, password string, qualities Qualities, random io.Reader) *Client {
-	return &Client{username: username, password: password, qualities: qualities, random: random, uri: uri, ciphers: ciphers}
+	return &Client{
+		username: username, password: password, qualities: qualities, random: random, uri: uri,
+		ciphers: ciphers,
+	}
 }
 
 // AsJava has the client take the ciphers alone that the JDK's clients have: 3des, or else rc4.
@@ -48,7 +51,8 @@ var challengeNames = set("realm", "qop", "algorithm", "nonce", "maxbuf", "charse
 // names none offers Authentication.
 func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	if len(challenge) > maxChallenge {
-		return nil, errorf("DIGEST-MD5: Invalid digest-challenge length. Got:  %d Expected < %d", len(challenge), maxChallenge)
+		return nil, errorf("DIGEST-MD5: Invalid digest-challenge length. Got:  %d Expected < %d", len(challenge),
+			maxChallenge)
 	}
 	if c.sent != nil {
 		return nil, errorf("DIGEST-MD5: Client at illegal state")
@@ -67,7 +71,8 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 		return nil, errorf("DIGEST-MD5: Digest-challenge format violation: algorithm directive missing")
 	}
 	if string(algorithm) != "md5-sess" {
-		return nil, errorf("DIGEST-MD5: Digest-challenge format violation. Invalid value for 'algorithm' directive: %s", algorithm)
+		return nil, errorf("DIGEST-MD5: Digest-challenge format violation. Invalid value for 'algorithm' directive: %s",
+			algorithm)
 	}
 	nonce, ok := v["nonce"]
 	if !ok {

@@ -195,7 +195,8 @@ func (c *Conn) add(m Message) error {
 func appendFrame(b []byte, m Message) ([]byte, error) {
 	at := len(b)
 	if t, ok := m.(*Task); ok && len(t.Args)+len(t.Env) > maxWords {
-		return b, fmt.Errorf("a task of %d arguments and %d variables is %w, which is %d", len(t.Args), len(t.Env), ErrTooLarge, maxWords)
+		return b, fmt.Errorf("a task of %d arguments and %d variables is %w, which is %d", len(t.Args), len(t.Env),
+			ErrTooLarge, maxWords)
 	}
 	b = append(b, 0, 0, 0, 0)
 	var kind Kind

@@ -260,8 +260,10 @@ var codecs = map[string]func(io.Reader) (io.Reader, error){
 
 // unreadable are the ends of names of files that are compressed in other ways.
 var unreadable = map[string]string{
-	".xz": "xz", ".txz": "xz", ".lzma": "lzma", ".zst": "Zstandard", ".zstd": "Zstandard", ".tzst": "Zstandard", ".lz4": "LZ4",
-	".snappy": "Snappy", ".sz": "Snappy", ".lzo": "LZO", ".lzo_deflate": "LZO", ".br": "Brotli", ".z": "compress", ".lz": "lzip",
+	".xz": "xz", ".txz": "xz", ".lzma": "lzma", ".zst": "Zstandard", ".zstd": "Zstandard", ".tzst": "Zstandard",
+	".lz4":    "LZ4",
+	".snappy": "Snappy", ".sz": "Snappy", ".lzo": "LZO", ".lzo_deflate": "LZO", ".br": "Brotli", ".z": "compress",
+	".lz":  "lzip",
 	".zip": "zip", ".7z": "7-Zip", ".rar": "RAR", ".tgz": "gzip, as an archive,", ".tbz2": "bzip2, as an archive,",
 }
 

@@ -95,8 +95,9 @@ var titles = map[string]string{
 	ShuffleBytes: "Reduce shuffle bytes", ReduceInputRecords: "Reduce input records",
 	ReduceOutputRecords: "Reduce output records", BytesWritten: "Bytes Written",
 	LaunchedMaps: "Launched map tasks", LaunchedReduces: "Launched reduce tasks",
-	FailedMaps: "Failed map tasks", FailedReduces: "Failed reduce tasks", KilledMaps: "Killed map tasks", KilledReduces: "Killed reduce tasks",
-	LocalMaps: "Data-local map tasks", OtherMaps: "Other local map tasks",
+	FailedMaps: "Failed map tasks", FailedReduces: "Failed reduce tasks", KilledMaps: "Killed map tasks",
+	KilledReduces: "Killed reduce tasks",
+	LocalMaps:     "Data-local map tasks", OtherMaps: "Other local map tasks",
 	LostMaps: "Lost map outputs", LaunchedWorkers: "Launched containers",
 }
 

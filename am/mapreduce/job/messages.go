@@ -218,9 +218,11 @@ func (a *Assignment) Part() string {
 
 // String says in a line where a job is.
 func (s Status) String() string {
-	text := fmt.Sprintf("map %3.0f%% (%d of %d done, %d running)", 100*s.Maps.Progress, s.Maps.Done, s.Maps.Total, s.Maps.Running)
+	text := fmt.Sprintf("map %3.0f%% (%d of %d done, %d running)", 100*s.Maps.Progress, s.Maps.Done, s.Maps.Total,
+		s.Maps.Running)
 	if s.Reduces.Total > 0 {
-		text += fmt.Sprintf("  reduce %3.0f%% (%d of %d done, %d running)", 100*s.Reduces.Progress, s.Reduces.Done, s.Reduces.Total, s.Reduces.Running)
+		text += fmt.Sprintf("  reduce %3.0f%% (%d of %d done, %d running)", 100*s.Reduces.Progress, s.Reduces.Done,
+			s.Reduces.Total, s.Reduces.Running)
 	}
 	return text
 }

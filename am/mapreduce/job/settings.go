@@ -12,7 +12,8 @@ import (
 
 // followed are the keys of MapReduce that jobs follow.
 var followed = []string{
-	KeyName, KeyQueue, KeyLabel, KeyPriority, KeyReduces, KeyMapMemory, KeyMapCores, KeyReduceMemory, KeyReduceCores, KeyMasterMemory,
+	KeyName, KeyQueue, KeyLabel, KeyPriority, KeyReduces, KeyMapMemory, KeyMapCores, KeyReduceMemory, KeyReduceCores,
+	KeyMasterMemory,
 	KeyMasterCores, KeyMasterTries, staging.Key, KeySort, KeyFactor, KeyTimeout, KeyMapTries, KeyReduceTries, KeyCopies,
 	KeySlowStart, KeySplitMin, KeySplitMax, KeySeparator, KeyFields, KeyNodeFailures,
 }

@@ -167,8 +167,9 @@ func (s *Sorter) writePartition(ctx context.Context, w *outputWriter, p int, n i
 	s.Counts.CombineInput += n
 	// A combiner may write keys that it hasn't read, in another order, and more than it has read.
 	out := &Sorter{
-		Partitions: 1, Key: func([]byte) []byte { return nil }, Limit: max(s.Limit/4, leastCombined), Factor: s.Factor, Alive: s.Alive,
-		File: func(name string) string { return s.File("combined-" + name) }, Memory: &s.combined,
+		Partitions: 1, Key: func([]byte) []byte { return nil }, Limit: max(s.Limit/4, leastCombined), Factor: s.Factor,
+		Alive: s.Alive,
+		File:  func(name string) string { return s.File("combined-" + name) }, Memory: &s.combined,
 	}
 	s.combined.Arena, s.combined.Entries = s.combined.Arena[:0], s.combined.Entries[:0]
 	var wrote int64
@@ -328,7 +329,10 @@ func (s *Sorter) create(name string) (*outputWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputWriter{f: f, to: Touching{W: f, Alive: s.Alive}, buf: make([]byte, 0, Chunk), segments: make([]Segment, s.Partitions), sealed: s.Sealed}, nil
+	return &outputWriter{
+		f: f, to: Touching{W: f, Alive: s.Alive}, buf: make([]byte, 0, Chunk),
+		segments: make([]Segment, s.Partitions), sealed: s.Sealed,
+	}, nil
 }
 
 // begin begins with the segment of a partition. Partitions come in order.

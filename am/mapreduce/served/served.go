@@ -61,7 +61,8 @@ const perAttempt = 1000
 
 // Name returns what the output of an attempt at a map is called, which an attempt at the application has made.
 func Name(by records.AttemptID, task, attempt int) string {
-	return fmt.Sprintf("attempt_%d_%04d_m_%06d_%d", by.App.ClusterTimestamp, by.App.ID, task, (int(by.Attempt)-1)*perAttempt+attempt)
+	return fmt.Sprintf("attempt_%d_%04d_m_%06d_%d", by.App.ClusterTimestamp, by.App.ID, task,
+		(int(by.Attempt)-1)*perAttempt+attempt)
 }
 
 // trailer is how many bytes follow the lines of a part: their sum.

@@ -77,7 +77,8 @@ type claim struct {
 }
 
 func (c claim) mac(key []byte, method, host, uri string) string {
-	return mac(key, "request", method, host, uri, c.sender, strconv.FormatUint(c.number, 10), strconv.FormatInt(c.time, 10), c.body)
+	return mac(key, "request", method, host, uri, c.sender, strconv.FormatUint(c.number, 10),
+		strconv.FormatInt(c.time, 10), c.body)
 }
 
 // mac signs texts, none of which can pass for a part of another one.

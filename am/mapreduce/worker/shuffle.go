@@ -59,7 +59,8 @@ func (o *outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := o.files[[2]int{n[0], n[1]}]
 	o.mu.RUnlock()
 	if !ok || n[2] < 0 || n[2] >= len(f.Segments) {
-		http.Error(w, fmt.Sprintf("no output of map task %d, attempt %d, for reduce task %d", n[0], n[1], n[2]), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("no output of map task %d, attempt %d, for reduce task %d", n[0], n[1], n[2]),
+			http.StatusNotFound)
 		return
 	}
 	g := f.Segments[n[2]]

@@ -260,7 +260,8 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 	}
 	defer fellows.CloseIdleConnections()
 	s := &shuffle{
-		reduce: t.ID.Index, by: w.attempt, secret: served.Secret(w.spec.Key), spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
+		reduce: t.ID.Index, by: w.attempt, secret: served.Secret(w.spec.Key), spec: w.spec, maps: w.spec.Maps,
+		copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
 		client: w.fetcher(w.spec.Copies), fellows: &http.Client{Transport: fellows},
 		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
 			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)

@@ -69,7 +69,8 @@ type linux struct {
 // Paths of the kernel's that Docker hides, or makes read-only.
 var (
 	masked = []string{
-		"/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+		"/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
+		"/proc/timer_list", "/proc/timer_stats",
 		"/sys/firmware", "/sys/devices/virtual/powercap",
 	}
 	readOnly = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
@@ -142,7 +143,8 @@ func withAccount(text []byte, name string, u *Owner, home string) []byte {
 	if n := len(text); n > 0 && text[n-1] != '\n' {
 		text = append(text, '\n')
 	}
-	return fmt.Appendf(text, "%s:x:%d:%d::%s:/bin/bash\n", name, u.UID, u.GID, strings.NewReplacer(":", "", "\n", "").Replace(home))
+	return fmt.Appendf(text, "%s:x:%d:%d::%s:/bin/bash\n", name, u.UID, u.GID,
+		strings.NewReplacer(":", "", "\n", "").Replace(home))
 }
 
 // Folder is a folder or file of the node's that a container gets at its own path. No link below Base is followed: users own

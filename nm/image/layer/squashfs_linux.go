@@ -34,7 +34,8 @@ const unprivileged = 65534
 func UnpackSquashfs(ctx context.Context, file *os.File, dir string, most Limits) (size Size, err error) {
 	program, err := exec.LookPath(converter)
 	if err != nil {
-		return size, fmt.Errorf("the layer is a squashfs file, and this node has no %s: install squashfs-tools-ng: %w", converter, err)
+		return size, fmt.Errorf("the layer is a squashfs file, and this node has no %s: install squashfs-tools-ng: %w",
+			converter, err)
 	}
 	if err := file.Chmod(0o644); err != nil { // its folder is closed; the converter opens it by its descriptor
 		return size, err
@@ -44,7 +45,10 @@ func UnpackSquashfs(ctx context.Context, file *os.File, dir string, most Limits)
 	script := "ulimit -c 0; ulimit -v " + strconv.Itoa(converterMemory) + "; ulimit -t " + strconv.Itoa(converterTime) + "; ulimit -f 0; exec \"$0\" /proc/self/fd/3"
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", script, program)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"LC_ALL=C"}, "/", []*os.File{file}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged},
+		Pdeathsig:  syscall.SIGKILL,
+	}
 	said := bounded.NewTail(converterErrors)
 	cmd.Stderr = said
 	out, err := cmd.StdoutPipe()

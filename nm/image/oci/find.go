@@ -44,7 +44,8 @@ func Find(dirs []string, n Name) (*Image, error) {
 		}
 		return i, nil
 	}
-	return nil, fmt.Errorf("image %s: %w in %s: looked for %s", n, ErrNotFound, strings.Join(dirs, ", "), strings.Join(places, ", "))
+	return nil, fmt.Errorf("image %s: %w in %s: looked for %s", n, ErrNotFound, strings.Join(dirs, ", "),
+		strings.Join(places, ", "))
 }
 
 // open opens what is at a path, or returns ErrNotFound.

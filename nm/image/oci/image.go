@@ -112,10 +112,12 @@ func parseConfig(text []byte, layers int) (c Config, ids []string, err error) {
 		return c, nil, fmt.Errorf("the image is for %.40q, not for linux", c.OS)
 	}
 	if c.Architecture != "" && c.Architecture != architecture {
-		return c, nil, fmt.Errorf("the image is for processors of architecture %.40q, and this node's is %s", c.Architecture, architecture)
+		return c, nil, fmt.Errorf("the image is for processors of architecture %.40q, and this node's is %s",
+			c.Architecture, architecture)
 	}
 	if n := len(c.RootFS.DiffIDs); layers >= 0 && n != layers || n == 0 || n > maxLayers {
-		return c, nil, fmt.Errorf("config and manifest have %d and %d layers: want the same number, from 1 to %d", n, layers, maxLayers)
+		return c, nil, fmt.Errorf("config and manifest have %d and %d layers: want the same number, from 1 to %d", n,
+			layers, maxLayers)
 	}
 	for _, id := range c.RootFS.DiffIDs {
 		h, err := parseDigest(id)
@@ -132,7 +134,8 @@ func parseManifest(text []byte) (m manifest, err error) {
 		return m, fmt.Errorf("manifest: %w", err)
 	}
 	if len(m.Manifests) > maxItems || len(m.Layers) > maxLayers {
-		return m, fmt.Errorf("manifest: %d manifests and %d layers; at most %d and %d may be there", len(m.Manifests), len(m.Layers), maxItems, maxLayers)
+		return m, fmt.Errorf("manifest: %d manifests and %d layers; at most %d and %d may be there", len(m.Manifests),
+			len(m.Layers), maxItems, maxLayers)
 	}
 	return m, nil
 }

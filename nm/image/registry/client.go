@@ -44,10 +44,15 @@ type Client struct {
 // New returns a client. It makes the folder of notes.
 func New(cfg Config) (*Client, error) {
 	t := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answer, TLSHandshakeTimeout: answer, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-		TLSClientConfig: &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableCompression: true,
+		Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answer, TLSHandshakeTimeout: answer,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+		TLSClientConfig: &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+		DisableCompression: true,
 	}
-	c := &Client{cfg: cfg, silence: silence, notes: notes(cfg.Dir), web: &http.Client{Transport: retry.NewTransport(t), CheckRedirect: redirect}}
+	c := &Client{
+		cfg: cfg, silence: silence, notes: notes(cfg.Dir),
+		web: &http.Client{Transport: retry.NewTransport(t), CheckRedirect: redirect},
+	}
 	return c, c.notes.open()
 }
 
@@ -74,7 +79,8 @@ type Found struct {
 func (c *Client) Find(ctx context.Context, n oci.Name, logins Logins, fresh bool) (Found, error) {
 	at, ok := c.place(n)
 	if !ok {
-		return Found{}, fmt.Errorf("%w in the registries of heddle.nodemanager.images.registries, of which none is %s", oci.ErrNotFound, at.Host)
+		return Found{}, fmt.Errorf("%w in the registries of heddle.nodemanager.images.registries, of which none is %s",
+			oci.ErrNotFound, at.Host)
 	}
 	logins = logins.Over(c.cfg.Logins)
 	key := n.String() + "\n" + at.Host + "\n" + logins.mark(at.Host)
@@ -120,7 +126,8 @@ func (c *Client) repository(at Registry, n oci.Name, logins Logins) *remote.Repo
 		path = "library/" + path
 	}
 	return &remote.Repository{
-		Reference: reference.Reference{Registry: hostOf(at.Host), Repository: path}, PlainHTTP: at.Plain, MaxMetadataBytes: oci.MaxText + 1,
+		Reference: reference.Reference{Registry: hostOf(at.Host), Repository: path}, PlainHTTP: at.Plain,
+		MaxMetadataBytes: oci.MaxText + 1,
 		Client: &auth.Client{
 			Client: c.web, Header: http.Header{"User-Agent": {"heddle"}}, Cache: auth.NewSingleContextCache(),
 			Credential:           auth.StaticCredential(hostOf(at.Host), logins.of(at.Host)),

@@ -64,7 +64,8 @@ func (s Section) list(key string) []string {
 // Effective are the keys of a section that have an effect, without the kind and the dot.
 func Effective(kind string) []string {
 	keys := []string{
-		"module.enabled", "allowed.ro-mounts", "allowed.rw-mounts", "allowed.networks", "allowed.capabilities", "host-pid-namespace.enabled",
+		"module.enabled", "allowed.ro-mounts", "allowed.rw-mounts", "allowed.networks", "allowed.capabilities",
+		"host-pid-namespace.enabled",
 		"no-new-privileges.enabled", "privileged-containers.enabled",
 	}
 	if kind == Docker {
@@ -139,7 +140,10 @@ func (t Terms) read(kind string, env map[string]string) (*Request, error) {
 	if !t.Section.Enabled() {
 		return nil, fmt.Errorf("it is off: set module.enabled=true in section [%s] of container-executor.cfg", kind)
 	}
-	r := &Request{Kind: kind, EntryPoint: env[of(kind, "RUN_OVERRIDE_DISABLE")] == "true", Fresh: t.Update, Logins: env[of(kind, "CLIENT_CONFIG")]}
+	r := &Request{
+		Kind: kind, EntryPoint: env[of(kind, "RUN_OVERRIDE_DISABLE")] == "true", Fresh: t.Update,
+		Logins: env[of(kind, "CLIENT_CONFIG")],
+	}
 	for _, step := range []func(*Request, map[string]string) error{
 		t.image, t.refuse, t.network, t.hostname, t.pid, t.capabilities, t.mounts, t.tmpfs,
 	} {
@@ -177,7 +181,8 @@ func (t Terms) refuse(r *Request, env map[string]string) error {
 		return fmt.Errorf("Privileged container being requested but privileged containers are not enabled on this cluster (%s): Heddle never runs them", v)
 	}
 	if v := of(r.Kind, "RUNTIME"); env[v] != "" && !slices.Contains(t.Runtimes, env[v]) {
-		return fmt.Errorf("%s is %.100q, and yarn.nodemanager.runtime.linux.%s.allowed-container-runtimes is %s", v, env[v], r.Kind, strings.Join(t.Runtimes, ","))
+		return fmt.Errorf("%s is %.100q, and yarn.nodemanager.runtime.linux.%s.allowed-container-runtimes is %s", v, env[v],
+			r.Kind, strings.Join(t.Runtimes, ","))
 	}
 	if v := of(r.Kind, "PORTS_MAPPING"); env[v] != "" {
 		return fmt.Errorf("%s: ports are mapped in networks of Docker's only, which Heddle has none of; with network host the container has the machine's ports", v)
@@ -217,7 +222,8 @@ func (t Terms) hostname(r *Request, env map[string]string) error {
 	name := env[of(r.Kind, "CONTAINER_HOSTNAME")]
 	if name != "" && (!host.MatchString(name) || len(name) > maxHost) {
 		//lint:ignore ST1005 Hadoop's words
-		return fmt.Errorf("Hostname '%.100s' doesn't match docker hostname pattern, or has more than %d characters", name, maxHost)
+		return fmt.Errorf("Hostname '%.100s' doesn't match docker hostname pattern, or has more than %d characters", name,
+			maxHost)
 	}
 	if r.Network != "host" {
 		r.Hostname = name

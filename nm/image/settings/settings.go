@@ -26,10 +26,12 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 	const prefix = "heddle.nodemanager.images."
 	cfg := &image.Config{
 		Settings: request.Settings{Usual: c.Text("yarn.nodemanager.runtime.linux.type"), Kinds: map[string]request.Terms{}},
-		Dirs:     c.Paths(prefix + "dirs"), Docker: c.Text(prefix + "docker-socket"), Runtime: c.Text(prefix + "runtime"), Seccomp: map[string]any{},
+		Dirs:     c.Paths(prefix + "dirs"), Docker: c.Text(prefix + "docker-socket"), Runtime: c.Text(prefix + "runtime"),
+		Seccomp: map[string]any{},
 		Store: store.Config{
-			Dir: c.Text(prefix + "store"), MaxBytes: int64(c.Int(prefix+"store-mb")) << 20, MaxAge: max(0, c.Duration(prefix+"unused-ms")),
-			Image: layer.Limits{Bytes: int64(c.Int(prefix+"max-image-mb")) << 20, Entries: int64(c.Int(prefix + "max-entries"))},
+			Dir: c.Text(prefix + "store"), MaxBytes: int64(c.Int(prefix+"store-mb")) << 20,
+			MaxAge: max(0, c.Duration(prefix+"unused-ms")),
+			Image:  layer.Limits{Bytes: int64(c.Int(prefix+"max-image-mb")) << 20, Entries: int64(c.Int(prefix + "max-entries"))},
 		},
 	}
 	for _, kind := range []string{request.Docker, request.Runc} {
@@ -83,8 +85,9 @@ func hadoops(c *conf.Config, cfg *image.Config) (*runc.Config, error) {
 	const tags = prefix + "image-tag-to-manifest-plugin."
 	seconds := func(key string) time.Duration { return time.Duration(c.Int(key)) * time.Second }
 	return &runc.Config{
-		Top: c.Text(prefix + "image-toplevel-dir"), Tags: c.Text(tags + "hdfs-hash-file"), LocalTags: c.Text(tags + "local-hash-file"),
-		Refresh: seconds(tags + "cache-refresh-interval-secs"), Images: c.Int(tags + "num-manifests-to-cache"),
+		Top: c.Text(prefix + "image-toplevel-dir"), Tags: c.Text(tags + "hdfs-hash-file"),
+		LocalTags: c.Text(tags + "local-hash-file"),
+		Refresh:   seconds(tags + "cache-refresh-interval-secs"), Images: c.Int(tags + "num-manifests-to-cache"),
 		Stat: seconds(prefix + "hdfs-manifest-to-resources-plugin.stat-cache-timeout-interval-secs"),
 	}, nil
 }
@@ -94,7 +97,8 @@ func terms(c *conf.Config, kind string, section request.Section) request.Terms {
 	t := request.Terms{
 		Image: c.Text(prefix + "image-name"), Networks: c.Strings(prefix + "allowed-container-networks"), Network: "host",
 		Runtimes: c.Strings(prefix + "allowed-container-runtimes"), ROMounts: c.Strings(prefix + "default-ro-mounts"),
-		RWMounts: c.Strings(prefix + "default-rw-mounts"), HostPID: c.Bool(prefix + "host-pid-namespace.allowed"), Section: section,
+		RWMounts: c.Strings(prefix + "default-rw-mounts"), HostPID: c.Bool(prefix + "host-pid-namespace.allowed"),
+		Section: section,
 	}
 	if kind == request.Docker {
 		t.Update = c.Bool(prefix + "image-update")

@@ -66,7 +66,10 @@ type noted struct {
 // Open opens the store, and removes what was being unpacked when an earlier process ended. Call Keep once it is known which containers are
 // still there.
 func Open(cfg Config) (*Store, error) {
-	s := &Store{cfg: cfg, turn: make(chan struct{}, 1), layers: map[string]*held{}, holders: map[string][]string{}, remove: os.RemoveAll, now: time.Now, stop: func() {}}
+	s := &Store{
+		cfg: cfg, turn: make(chan struct{}, 1), layers: map[string]*held{}, holders: map[string][]string{},
+		remove: os.RemoveAll, now: time.Now, stop: func() {},
+	}
 	s.fetching = fetching{turns: map[string]*turn{}, bytes: map[string]int64{}, users: map[string]int{}}
 	for _, dir := range []string{"", layersDir, holdersDir, goneDir, fetchedDir} {
 		if err := os.MkdirAll(filepath.Join(cfg.Dir, dir), 0o700); err != nil {
@@ -86,7 +89,8 @@ func Open(cfg Config) (*Store, error) {
 	if err = unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("%s is another NodeManager's: give each its own heddle.nodemanager.images.store: %w", cfg.Dir, err)
 	} else {
-		err = errors.Join(os.RemoveAll(filepath.Join(cfg.Dir, newDir)), s.clear(goneDir), s.clear(fetchedDir), s.readLayers(), s.readHolders())
+		err = errors.Join(os.RemoveAll(filepath.Join(cfg.Dir, newDir)), s.clear(goneDir), s.clear(fetchedDir),
+			s.readLayers(), s.readHolders())
 	}
 	if err != nil {
 		s.Close()
@@ -227,7 +231,8 @@ func (s *Store) Hold(ctx context.Context, holder string, layers []oci.Layer) (di
 		left.Bytes -= size.Bytes
 		left.Entries -= size.Entries
 		if left.Bytes < 0 || left.Entries < 0 {
-			return nil, fmt.Errorf("%w: the image has more than %d bytes or %d entries", layer.ErrTooLarge, s.cfg.Image.Bytes, s.cfg.Image.Entries)
+			return nil, fmt.Errorf("%w: the image has more than %d bytes or %d entries", layer.ErrTooLarge, s.cfg.Image.Bytes,
+				s.cfg.Image.Entries)
 		}
 	}
 	return dirs, nil
@@ -393,7 +398,8 @@ func (s *Store) room() (int64, error) {
 		}
 	}
 	if room <= 0 {
-		return 0, fmt.Errorf("containers hold all of the %d MB that heddle.nodemanager.images.store-mb allows", s.cfg.MaxBytes>>20)
+		return 0, fmt.Errorf("containers hold all of the %d MB that heddle.nodemanager.images.store-mb allows",
+			s.cfg.MaxBytes>>20)
 	}
 	return room, nil
 }

@@ -170,7 +170,8 @@ func (f *Reader) add(v any) error {
 	l.start, _ = o.Fields["startIndex"].(int64)
 	l.stored, _ = o.Fields["fileCompressedSize"].(int64)
 	if l.Size < 0 || l.start < 0 || l.stored < 0 || l.start > f.size || l.stored > f.size-l.start {
-		return fmt.Errorf("log %.100q of container %.100q: %d bytes at %d are not within the file", l.Name, l.Container, l.stored, l.start)
+		return fmt.Errorf("log %.100q of container %.100q: %d bytes at %d are not within the file", l.Name, l.Container,
+			l.stored, l.start)
 	}
 	f.Logs = append(f.Logs, l)
 	return nil

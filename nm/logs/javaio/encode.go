@@ -35,8 +35,14 @@ const (
 
 var (
 	enumClass = &ClassDesc{Name: "java.lang.Enum", Enum: true}
-	listClass = &ClassDesc{Name: "java.util.ArrayList", ID: 0x7881d21d99c7619d, Fields: []FieldDesc{{'I', "size", ""}}, Custom: true}
-	mapClass  = &ClassDesc{Name: "java.util.HashMap", ID: 0x0507dac1c31660d1, Fields: []FieldDesc{{'F', "loadFactor", ""}, {'I', "threshold", ""}}, Custom: true}
+	listClass = &ClassDesc{
+		Name: "java.util.ArrayList", ID: 0x7881d21d99c7619d, Fields: []FieldDesc{{'I', "size", ""}},
+		Custom: true,
+	}
+	mapClass = &ClassDesc{
+		Name: "java.util.HashMap", ID: 0x0507dac1c31660d1,
+		Fields: []FieldDesc{{'F', "loadFactor", ""}, {'I', "threshold", ""}}, Custom: true,
+	}
 )
 
 // EnumDesc describes an enumeration.
@@ -55,7 +61,8 @@ type Encoder struct {
 // NewEncoder begins a stream.
 func NewEncoder() *Encoder {
 	return &Encoder{
-		b: []byte{0xac, 0xed, 0, 5}, next: firstHandle, classes: make(map[*ClassDesc]uint32), strings: make(map[string]uint32),
+		b: []byte{0xac, 0xed, 0, 5}, next: firstHandle, classes: make(map[*ClassDesc]uint32),
+		strings: make(map[string]uint32),
 	}
 }
 

@@ -49,7 +49,8 @@ func Parse(q url.Values) (w Wanted, ok bool, err error) {
 		}
 		ok = true
 		if *to, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return w, ok, rest.BadRequest("%s must be a number of bytes, from the end if it is negative, and not %.40q", name, text)
+			return w, ok, rest.BadRequest("%s must be a number of bytes, from the end if it is negative, and not %.40q", name,
+				text)
 		}
 		w.whole = w.whole && name != "end"
 	}

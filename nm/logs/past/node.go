@@ -28,7 +28,10 @@ func (l *Logs) ask(ctx context.Context, id records.ContainerID, path string, q u
 		return nil, rest.NotFound("%s", noneOf(id, p))
 	}
 	if l.kerberos {
-		return nil, &rest.Error{Status: http.StatusNotImplemented, Class: rest.YarnException, Message: "node " + p.Node + " wants a ticket of Kerberos: read this log on the node's own page"}
+		return nil, &rest.Error{
+			Status: http.StatusNotImplemented, Class: rest.YarnException,
+			Message: "node " + p.Node + " wants a ticket of Kerberos: read this log on the node's own page",
+		}
 	}
 	q.Set("user.name", p.User)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Web+"/ws/v1/node/containers/"+id.String()+"/logs"+path+"?"+q.Encode(), nil)
@@ -46,7 +49,10 @@ func (l *Logs) ask(ctx context.Context, id records.ContainerID, path string, q u
 		if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 			return nil, rest.NotFound("%s", noneOf(id, p))
 		}
-		return nil, &rest.Error{Status: resp.StatusCode, Class: rest.YarnException, Message: fmt.Sprintf("node %s: %s", p.Node, messageOf(text))}
+		return nil, &rest.Error{
+			Status: resp.StatusCode, Class: rest.YarnException,
+			Message: fmt.Sprintf("node %s: %s", p.Node, messageOf(text)),
+		}
 	}
 	return resp, nil
 }

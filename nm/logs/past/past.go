@@ -50,7 +50,8 @@ type Logs struct {
 // requests fail, not the ResourceManager.
 func New(c *conf.Config, log *logrus.Entry, login func() (hdfsadapter.Login, error)) *Logs {
 	l := &Logs{
-		secure: c.Text("hadoop.security.authentication") == "kerberos", older: c.Bool("yarn.nodemanager.remote-app-log-dir-include-older"),
+		secure:   c.Text("hadoop.security.authentication") == "kerberos",
+		older:    c.Bool("yarn.nodemanager.remote-app-log-dir-include-older"),
 		kerberos: strings.EqualFold(c.Text("hadoop.http.authentication.type"), "kerberos"), log: log,
 	}
 	var err error
@@ -171,7 +172,8 @@ func (l *Logs) viewable(c *rest.Call, app records.ApplicationID, p logplace.Plac
 	if p.Owner == "." || p.Owner == ".." || strings.ContainsAny(p.Owner, "/\x00") || len(p.Owner) > 256 {
 		return p, rest.BadRequest("owner must be a user's name and not %.40q", p.Owner)
 	}
-	absent := rest.NotFound("%v: %v, and user %s has no aggregated logs of it that you may see", app, logplace.ErrForgotten, p.Owner)
+	absent := rest.NotFound("%v: %v, and user %s has no aggregated logs of it that you may see", app,
+		logplace.ErrForgotten, p.Owner)
 	files, err := l.files(c.Context(), app, p.Owner, "")
 	if err != nil || len(files) == 0 {
 		return p, cmp.Or(err, absent)

@@ -22,7 +22,8 @@ func (t *turns) enter(ctx context.Context, user string) (leave func(), err error
 			return func() { t.give(user) }, nil
 		}
 		if tries == 50 {
-			return nil, rest.Retriable("%d logs are being read for user %s, or %d for all users; try again later", ofUser, user, atOnce)
+			return nil, rest.Retriable("%d logs are being read for user %s, or %d for all users; try again later", ofUser,
+				user, atOnce)
 		}
 		select {
 		case <-ctx.Done():

@@ -90,7 +90,8 @@ func Link(to, text string) string {
 
 // kinds are the states by how they look, as in the cluster's pages.
 var kinds = map[string]string{
-	"RUNNING": "good", "GOOD": "good", "DONE": "off", "SUSPENDED": "wait", "FULL": "wait", "LOCALIZING": "busy", "SCHEDULED": "busy", "NEW": "busy", "BAD": "bad", "UNHEALTHY": "bad",
+	"RUNNING": "good", "GOOD": "good", "DONE": "off", "SUSPENDED": "wait", "FULL": "wait", "LOCALIZING": "busy",
+	"SCHEDULED": "busy", "NEW": "busy", "BAD": "bad", "UNHEALTHY": "bad",
 	"EXITED_WITH_FAILURE": "bad", "LOCALIZATION_FAILED": "bad", "KILLING": "bad", "FINISHED": "off",
 }
 
@@ -106,7 +107,8 @@ func Badge(state string) string {
 // Meter is a part of a whole, in percent, with its figure.
 func Meter(percent float64) string {
 	percent = max(0, percent)
-	return fmt.Sprintf(`<meter min="0" max="100" value="%.1f" aria-label="%[2]s"></meter>%[2]s`, min(percent, 100), fmt.Sprintf("%.1f %%", percent))
+	return fmt.Sprintf(`<meter min="0" max="100" value="%.1f" aria-label="%[2]s"></meter>%[2]s`, min(percent, 100),
+		fmt.Sprintf("%.1f %%", percent))
 }
 
 // Facts writes names and values; values are HTML, and those that are empty are left out.

@@ -76,7 +76,8 @@ func (s *Service) look(done chan struct{}) {
 func (s *Service) State() machinestate.State {
 	u := s.Use()
 	out := machinestate.State{
-		CPU: u.CPU, Processors: u.Processors, Load: u.Load, Memory: u.Memory, TotalMemory: u.TotalMemory, Swap: u.Swap, TotalSwap: u.TotalSwap,
+		CPU: u.CPU, Processors: u.Processors, Load: u.Load, Memory: u.Memory, TotalMemory: u.TotalMemory, Swap: u.Swap,
+		TotalSwap: u.TotalSwap,
 	}
 	for _, resource := range []string{"cpu", "memory", "io"} {
 		if p, known, err := machine.Pressure(s.Root, resource); err == nil && known {
@@ -100,6 +101,7 @@ func (s *Service) State() machinestate.State {
 func pressureOf(resource string, s machine.Stall) machinestate.Pressure {
 	some, full := s.Some, s.Full
 	return machinestate.Pressure{
-		Resource: resource, Some10: max(0, some[0]), Some60: max(0, some[1]), Some300: max(0, some[2]), Full10: max(0, full[0]), Full60: max(0, full[1]), Full300: max(0, full[2]),
+		Resource: resource, Some10: max(0, some[0]), Some60: max(0, some[1]), Some300: max(0, some[2]),
+		Full10: max(0, full[0]), Full60: max(0, full[1]), Full300: max(0, full[2]),
 	}
 }

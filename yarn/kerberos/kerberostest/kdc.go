@@ -169,7 +169,8 @@ func freePort(t testing.TB) int {
 
 func (k *KDC) command(program string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(k.t.Context(), program, args...)
-	c.Env = append(os.Environ(), "KRB5_CONFIG="+k.Conf, "KRB5_KDC_PROFILE="+filepath.Join(k.Dir, "kdc.conf"), "KRB5CCNAME=FILE:"+k.Cache())
+	c.Env = append(os.Environ(), "KRB5_CONFIG="+k.Conf, "KRB5_KDC_PROFILE="+filepath.Join(k.Dir, "kdc.conf"),
+		"KRB5CCNAME=FILE:"+k.Cache())
 	return c
 }
 

@@ -33,10 +33,14 @@ func (k *KDC) Slow(t testing.TB) *Slow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Slow{Conf: filepath.Join(k.Dir, "slow.conf"), to: k.addr, release: make(chan struct{}), ended: make(chan struct{})}
+	s := &Slow{
+		Conf: filepath.Join(k.Dir, "slow.conf"), to: k.addr, release: make(chan struct{}),
+		ended: make(chan struct{}),
+	}
 	text, err := os.ReadFile(k.Conf)
 	if err == nil {
-		err = os.WriteFile(s.Conf, []byte(strings.Replace(string(text), "kdc = "+k.addr, "kdc = "+l.Addr().String(), 1)), 0o600)
+		err = os.WriteFile(s.Conf, []byte(strings.Replace(string(text), "kdc = "+k.addr, "kdc = "+l.Addr().String(), 1)),
+			0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

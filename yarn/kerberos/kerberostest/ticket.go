@@ -44,6 +44,9 @@ func Ticket(t testing.TB, e Entry, client string, end time.Time) (messages.Ticke
 		t.Fatal(err)
 	}
 	return messages.Ticket{
-		TktVNO: 5, Realm: serviceRealm, SName: Name(service), EncPart: types.EncryptedData{EType: int32(e.Cipher), KVNO: int(e.Version), Cipher: sealed},
+		TktVNO: 5, Realm: serviceRealm, SName: Name(service), EncPart: types.EncryptedData{
+			EType: int32(e.Cipher),
+			KVNO:  int(e.Version), Cipher: sealed,
+		},
 	}, session
 }

@@ -93,7 +93,10 @@ func Later(c *krb5conf.Config, keytab *kerberos.Keytab, principal string) (*Logi
 	if !ok || account == "" || realm == "" {
 		return nil, fmt.Errorf("the principal %q must have the form NAME@REALM or NAME/HOST@REALM", principal)
 	}
-	l := &Login{principal: principal, name: types.PrincipalName{NameType: 1, NameString: strings.Split(account, "/")}, realm: realm, conf: c, now: time.Now}
+	l := &Login{
+		principal: principal, name: types.PrincipalName{NameType: 1, NameString: strings.Split(account, "/")},
+		realm: realm, conf: c, now: time.Now,
+	}
 	l.begin = func() (*session, error) {
 		if err := keytab.Reload(); err != nil { // it may have a new version by now
 			return nil, err
@@ -103,7 +106,10 @@ func Later(c *krb5conf.Config, keytab *kerberos.Keytab, principal string) (*Logi
 			return nil, err
 		}
 		part := rep.DecryptedEncPart
-		return &session{tgt: rep.Ticket, key: part.Key, start: part.AuthTime, end: part.EndTime, tickets: map[string]cached{}}, nil
+		return &session{
+			tgt: rep.Ticket, key: part.Key, start: part.AuthTime, end: part.EndTime,
+			tickets: map[string]cached{},
+		}, nil
 	}
 	return l, nil
 }
@@ -119,7 +125,10 @@ func FromCache(c *krb5conf.Config, path string) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Login{principal: name.PrincipalNameString() + "@" + realm, name: name, realm: realm, conf: c, now: time.Now, session: s}
+	l := &Login{
+		principal: name.PrincipalNameString() + "@" + realm, name: name, realm: realm, conf: c, now: time.Now,
+		session: s,
+	}
 	l.begin = func() (*session, error) { return l.reread(file) }
 	if !l.now().Before(s.end) {
 		_, err := l.begin()
@@ -135,7 +144,8 @@ func (l *Login) reread(file string) (*session, error) {
 	case err != nil:
 		return nil, err
 	case name.PrincipalNameString()+"@"+realm != l.principal:
-		return nil, fmt.Errorf("the ticket in %s is %s@%s's by now, and not %s's: run kinit", file, name.PrincipalNameString(), realm, l.principal)
+		return nil, fmt.Errorf("the ticket in %s is %s@%s's by now, and not %s's: run kinit", file,
+			name.PrincipalNameString(), realm, l.principal)
 	case !l.now().Before(s.end):
 		return nil, fmt.Errorf("the ticket of %s in %s ended at %v: run kinit", l.principal, file, s.end.Local())
 	}
@@ -168,7 +178,10 @@ func readCache(file string) (name types.PrincipalName, realm string, s *session,
 	if err := tgt.Unmarshal(entry.Ticket); err != nil {
 		return name, "", nil, fmt.Errorf("ticket cache %s: %w: run kinit", file, err)
 	}
-	return name, realm, &session{tgt: tgt, key: entry.Key, start: entry.AuthTime, end: entry.EndTime, tickets: map[string]cached{}, unrenewable: true}, nil
+	return name, realm, &session{
+		tgt: tgt, key: entry.Key, start: entry.AuthTime, end: entry.EndTime,
+		tickets: map[string]cached{}, unrenewable: true,
+	}, nil
 }
 
 // cacheFile returns the file of a cache's name, as $KRB5CCNAME has it.
@@ -252,7 +265,8 @@ func (l *Login) Ticket(ctx context.Context, service, host string) (kerberos.Tick
 	case <-r.done:
 		return r.ticket, r.err
 	case <-ctx.Done():
-		return kerberos.Ticket{}, fmt.Errorf("a ticket of %s for %s: the KDC hasn't answered: %w", l.principal, spn, context.Cause(ctx))
+		return kerberos.Ticket{}, fmt.Errorf("a ticket of %s for %s: the KDC hasn't answered: %w", l.principal, spn,
+			context.Cause(ctx))
 	}
 }
 

@@ -140,7 +140,10 @@ func ticketsFrom(c *conf.Config, d Daemon) (*Tickets, error) {
 	if !slices.ContainsFunc(keys.Principals(), takes) {
 		return nil, conf.ErrorAt(c, principalKey, fmt.Errorf("the keytab %s (%s) has no key of %s (%s); it has those of %s", file, keytabKey, principal, principalKey, strings.Join(keys.Principals(), ", ")))
 	}
-	return &Tickets{Acceptor: &kerberos.Acceptor{Takes: takes, Keytab: keys, Replays: kerberos.NewReplays()}, Log: d.Log}, nil
+	return &Tickets{
+		Acceptor: &kerberos.Acceptor{Takes: takes, Keytab: keys, Replays: kerberos.NewReplays()},
+		Log:      d.Log,
+	}, nil
 }
 
 // openPaths are the paths that need no proof.

@@ -83,7 +83,8 @@ func defective(err error) error {
 // inHadoopsWords words what is wrong with a ticket. Details that an attacker could use stay in the service.
 func inHadoopsWords(err error) error {
 	if e := (*kerberos.ServiceError)(nil); errors.As(err, &e) {
-		return fmt.Errorf("java.lang.IllegalArgumentException: Invalid server principal %sdecoded from client request", e.Service)
+		return fmt.Errorf("java.lang.IllegalArgumentException: Invalid server principal %sdecoded from client request",
+			e.Service)
 	}
 	for _, x := range []struct {
 		is   error

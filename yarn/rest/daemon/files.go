@@ -56,7 +56,8 @@ func LogList(entries []fs.FileInfo) string {
 		case !e.Mode().IsRegular():
 			continue
 		}
-		fmt.Fprintf(&b, "<p><a href=\"%s\">%s</a></p>\n", html.EscapeString((&url.URL{Path: "./" + name}).EscapedPath()), html.EscapeString(name))
+		fmt.Fprintf(&b, "<p><a href=\"%s\">%s</a></p>\n", html.EscapeString((&url.URL{Path: "./" + name}).EscapedPath()),
+			html.EscapeString(name))
 	}
 	return b.String()
 }

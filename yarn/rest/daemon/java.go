@@ -33,7 +33,10 @@ func (j *Java) Beans(now time.Time) []Bean {
 	const kind = "Go runtime"
 	host, _ := os.Hostname() // unknown values are omitted
 	heap := map[string]any{"committed": m.HeapSys - m.HeapReleased, "init": 0, "max": heapMax(&m), "used": m.HeapAlloc}
-	rest := map[string]any{"committed": m.Sys - m.HeapSys, "init": 0, "max": -1, "used": m.StackInuse + m.MSpanInuse + m.MCacheInuse}
+	rest := map[string]any{
+		"committed": m.Sys - m.HeapSys, "init": 0, "max": -1,
+		"used": m.StackInuse + m.MSpanInuse + m.MCacheInuse,
+	}
 	beans := []Bean{
 		{"java.lang:type=Runtime", kind, []Attr{
 			{"Name", strconv.Itoa(os.Getpid()) + "@" + host},

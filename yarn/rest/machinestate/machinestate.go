@@ -65,7 +65,8 @@ func Parse(body []byte) (s State, err error) {
 	}
 	s = *outer.Machine
 	if len(s.Disks) > maxDisks || len(s.Pressure) > 3 {
-		return State{}, fmt.Errorf("the state of a machine has %d folders and %d pressures: at most %d and 3 are read", len(s.Disks), len(s.Pressure), maxDisks)
+		return State{}, fmt.Errorf("the state of a machine has %d folders and %d pressures: at most %d and 3 are read",
+			len(s.Disks), len(s.Pressure), maxDisks)
 	}
 	for _, n := range []int64{int64(s.Processors), s.Memory, s.TotalMemory, s.Swap, s.TotalSwap} {
 		if n < 0 || n > math.MaxInt64/2 {

@@ -114,7 +114,8 @@ func (g *ganglia) packets(r *Record) (out [][]byte) {
 		}
 		const description, value, spoof = 128, 133, 0
 		out = append(out,
-			xdr(nil, description, g.host, name, spoof, m.Type, name, g.units[name], g.slopeOf(name, m), number(g.tmax[name], 60), number(g.dmax[name], 0),
+			xdr(nil, description, g.host, name, spoof, m.Type, name, g.units[name], g.slopeOf(name, m),
+				number(g.tmax[name], 60), number(g.dmax[name], 0),
 				1, "GROUP", group),
 			xdr(nil, value, g.host, name, spoof, "%s", m.Value))
 	}

@@ -134,16 +134,20 @@ var counted = map[string]bool{
 	"AppsSubmitted": true, "AppsCompleted": true, "AppsFailed": true, "AppsKilled": true, "UnmanagedAppsSubmitted": true,
 	"UnmanagedAppsCompleted": true, "UnmanagedAppsFailed": true, "UnmanagedAppsKilled": true, "TokenFailure": true,
 	"GcNumWarnThresholdExceeded": true, "GcNumInfoThresholdExceeded": true, "GcTotalExtraSleepTime": true,
-	"DroppedPubAll": true, "ContainersLaunched": true, "ContainersCompleted": true, "ContainersFailed": true, "ContainersKilled": true,
-	"ContainersRolledBackOnFailure": true, "LocalizedCacheHitBytes": true, "LocalizedCacheMissBytes": true, "LocalizedCacheHitFiles": true,
+	"DroppedPubAll": true, "ContainersLaunched": true, "ContainersCompleted": true, "ContainersFailed": true,
+	"ContainersKilled":              true,
+	"ContainersRolledBackOnFailure": true, "LocalizedCacheHitBytes": true, "LocalizedCacheMissBytes": true,
+	"LocalizedCacheHitFiles":  true,
 	"LocalizedCacheMissFiles": true, "ReceivedBytes": true, "SentBytes": true, "RpcAuthenticationFailures": true,
-	"RpcAuthenticationSuccesses": true, "RpcAuthorizationFailures": true, "RpcAuthorizationSuccesses": true, "RpcCallSuccesses": true,
+	"RpcAuthenticationSuccesses": true, "RpcAuthorizationFailures": true, "RpcAuthorizationSuccesses": true,
+	"RpcCallSuccesses": true,
 	"RpcClientBackoff": true, "RpcClientBackoffDisconnected": true, "RpcRequeueCalls": true, "RpcSlowCalls": true,
 	"ShuffleOutputBytes": true, "ShuffleOutputsFailed": true, "ShuffleOutputsOK": true,
 }
 
 // counts reports whether a metric is a counter in Hadoop.
 func counts(name string) bool {
-	return counted[name] || strings.HasSuffix(name, "NumOps") || strings.HasPrefix(name, "GcCount") || strings.HasPrefix(name, "GcTimeMillis") ||
+	return counted[name] || strings.HasSuffix(name, "NumOps") || strings.HasPrefix(name,
+		"GcCount") || strings.HasPrefix(name, "GcTimeMillis") ||
 		strings.HasPrefix(name, "Aggregate") && !strings.Contains(name, ".")
 }

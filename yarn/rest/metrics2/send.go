@@ -190,7 +190,8 @@ func graphiteLines(prefix string, records []Record, at time.Time) string {
 			}
 		}
 		for _, m := range r.Metrics {
-			fmt.Fprintf(&b, "%s.%s %s %d\n", strings.ReplaceAll(path, "\n", " "), strings.ReplaceAll(m.Name, " ", "."), m.Value, at.Unix())
+			fmt.Fprintf(&b, "%s.%s %s %d\n", strings.ReplaceAll(path, "\n", " "), strings.ReplaceAll(m.Name, " ", "."),
+				m.Value, at.Unix())
 		}
 	}
 	return b.String()

@@ -31,7 +31,8 @@ type Server struct{ http.Server }
 // New returns a server. complaints gets net/http's messages about connections; nil stands for the standard logger.
 func New(h http.Handler, maxHeader int, complaints *log.Logger) *Server {
 	return &Server{http.Server{
-		Handler: WithReadDeadlines(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: complaints,
+		Handler: WithReadDeadlines(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: complaints,
 	}}
 }
 

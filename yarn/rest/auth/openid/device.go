@@ -62,7 +62,10 @@ func (c *Client) Renew(ctx context.Context, refresh string) (Login, error) {
 
 // programs describes this cluster to the provider for programs.
 func (c *Client) programs(p *provider) *oauth2.Config {
-	return &oauth2.Config{ClientID: c.ClientID, ClientSecret: c.ClientSecret, Endpoint: p.endpoint, Scopes: append([]string{oidc.ScopeOpenID}, c.Scopes...)}
+	return &oauth2.Config{
+		ClientID: c.ClientID, ClientSecret: c.ClientSecret, Endpoint: p.endpoint,
+		Scopes: append([]string{oidc.ScopeOpenID}, c.Scopes...),
+	}
 }
 
 func (c *Client) login(ctx context.Context, p *provider, token *oauth2.Token) (Login, error) {

@@ -41,7 +41,10 @@ func (c *Client) Begin(w http.ResponseWriter, r *http.Request, back string) erro
 	if len(secrets) == 0 {
 		return errors.New("this ResourceManager has no secret to sign cookies with yet: try again in a second")
 	}
-	a := attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Back: within(back), Ends: c.Now().Add(validity).UnixMilli()}
+	a := attempt{
+		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Back: within(back),
+		Ends: c.Now().Add(validity).UnixMilli(),
+	}
 	http.SetCookie(w, c.cookie(r, a.State, seal(secrets[0], a), int(validity.Seconds())))
 	to := c.config(p, r).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier))
 	w.Header().Set("Cache-Control", "no-store")

@@ -112,7 +112,10 @@ func (c *Client) look() error {
 }
 
 // algorithms are those of signatures that a provider makes with a key that it alone has.
-var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
+var algorithms = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256,
+	oidc.PS384, oidc.PS512, oidc.EdDSA,
+}
 
 func (c *Client) discover() (*provider, error) {
 	ctx := oidc.ClientContext(context.Background(), c.web)

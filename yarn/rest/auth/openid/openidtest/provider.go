@@ -48,7 +48,10 @@ func Start(t testing.TB, redirects ...string) *Provider {
 	}
 	p.Issuer = "http://localhost:" + u.Port()
 	logs := slog.New(slog.DiscardHandler)
-	clients := map[string]*storage.Client{Client: storage.WebClient(Client, Secret, redirects...), Programs: storage.DeviceClient(Programs, Secret)}
+	clients := map[string]*storage.Client{
+		Client:   storage.WebClient(Client, Secret, redirects...),
+		Programs: storage.DeviceClient(Programs, Secret),
+	}
 	p.storage = storage.NewStorageWithClients(storage.NewUserStore(p.Issuer), clients)
 	mux.Handle("/", exampleop.SetupServer(p.Issuer, p.storage, logs, false))
 	return p
