@@ -94,7 +94,7 @@ prerequisites: virtual-machines
 
 # FAULTS=100 strikes less often, SEED=7 FROM=120 plays again what a campaign with that seed did from its 120th fault on.
 campaign: build virtual-machines
-	nice $(GO) run ./integration/campaign -heddle bin/heddle -n $(or $(FAULTS),1000) -from $(or $(FROM),0) $(if $(SEED),-seed $(SEED)) -json campaign.json
+	nice bin/heddle-lab campaign --faults $(or $(FAULTS),1000) --from $(or $(FROM),0) $(if $(SEED),--seed $(SEED)) --json campaign.json
 
 # Each fuzz target for ten seconds, which takes half an hour with the builds; one binary for each package holds its targets. A target must try
 # some hundred inputs a second. The fuzzer would spend a minute on shrinking each input that reaches new code, so it has ten tries for that.

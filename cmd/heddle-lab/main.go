@@ -8,6 +8,7 @@ import (
 	"heddle/cmd/internal/dashes"
 	"heddle/cmd/internal/program"
 	"heddle/conf"
+	"heddle/integration/campaign"
 )
 
 func main() { program.Main(newRoot()) }
@@ -25,7 +26,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
 	simulate := &cobra.Command{Use: "sim", Short: "Simulate experiments", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	simulate.AddCommand(newStudy(), newHybrid())
-	root.AddCommand(newBench(&s), simulate, newBenchWork())
+	root.AddCommand(newBench(&s), simulate, newBenchWork(), campaign.Command(func() (string, error) { return program.Beside("heddle") }))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return dashes.Meant(err, c.CommandPath(), c.Flags()) })
 	return root
 }

@@ -1,42 +1,56 @@
-package main
+package campaign
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	o := options{}
-	flag.IntVar(&o.faults, "n", 1000, "number of faults")
-	flag.Uint64Var(&o.seed, "seed", rand.Uint64N(1<<32), "seed that determines the faults")
-	flag.IntVar(&o.from, "from", 0, "begin with the episode of the fault with this number")
-	flag.StringVar(&o.binary, "heddle", "bin/heddle", "the binary under test")
-	flag.StringVar(&o.only, "only", "", "play only the episodes of processes, or of machines")
-	flag.StringVar(&o.json, "json", "", "write the result as JSON to this file")
-	flag.StringVar(&o.keep, "keep", "campaign-failures", "folder for the logs of failed episodes")
-	flag.DurationVar(&patience, "patience", patience, "how long a cluster may take to recover, and a job to end, after the last fault")
-	flag.Parse()
-	r, err := run(ctx, o)
-	if err == nil {
-		err = r.write(o)
+// Command is heddle-lab campaign. find returns the path of the binary under test, unless a flag names it.
+func Command(find func() (string, error)) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "campaign",
+		Short: "Cause hundreds of faults in clusters under load, and check that nothing is lost",
+		Long: "Clients submit, ApplicationMasters ask for containers, and jobs run, while daemons are killed, stopped and cut off, disks fail and clocks step.\n" +
+			"Acknowledged applications must stay, no container may be granted twice, nothing may be left behind, and jobs must have the right results. It needs\n" +
+			"root, and a virtual machine for every tenth episode of ten faults. The printed seed determines the faults.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.binary == "" {
+				path, err := find()
+				if err != nil {
+					return err
+				}
+				o.binary = path
+			}
+			r, err := run(cmd.Context(), o)
+			if err == nil {
+				err = r.write(o)
+			}
+			if err == nil && len(r.Failures) > 0 {
+				err = fmt.Errorf("%d episodes failed", len(r.Failures))
+			}
+			return err
+		},
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "campaign:", err)
-		os.Exit(1)
-	}
-	if len(r.Failures) > 0 {
-		os.Exit(1)
-	}
+	f := c.Flags()
+	f.IntVar(&o.faults, "faults", 1000, "number of faults")
+	f.Uint64Var(&o.seed, "seed", rand.Uint64N(1<<32), "seed that determines the faults")
+	f.IntVar(&o.from, "from", 0, "begin with the episode of the fault with this number")
+	f.StringVar(&o.binary, "heddle", "", "the binary under test (default: heddle beside this program)")
+	f.StringVar(&o.only, "only", "", "play only the episodes of processes, or of machines")
+	f.StringVar(&o.json, "json", "", "write the result as JSON to this file")
+	f.StringVar(&o.keep, "keep", "campaign-failures", "folder for the logs of failed episodes")
+	f.DurationVar(&patience, "patience", patience, "how long a cluster may take to recover, and a job to end, after the last fault")
+	f.Lookup("seed").DefValue = "drawn"
+	return c
 }
 
 type options struct {
@@ -141,7 +155,7 @@ func (r *result) play(ctx context.Context, o options, ep episode) error {
 	}
 	f := failure{From: ep.number * perEpisode, Faults: ep.faults, Error: err.Error()}
 	f.Logs = filepath.Join(o.keep, fmt.Sprintf("seed-%d-from-%d", o.seed, f.From))
-	log("FAILED, replay with -seed %d -from %d -n %d; logs are in %s\n%v", o.seed, f.From, len(ep.faults), f.Logs, err)
+	log("FAILED, replay with --seed %d --from %d --faults %d; logs are in %s\n%v", o.seed, f.From, len(ep.faults), f.Logs, err)
 	r.Failures = append(r.Failures, f)
 	return keepLogs(dir, f.Logs)
 }
