@@ -187,7 +187,7 @@ func (ms *masters) asked(soft *appSoft, app *ledger.Application, id records.Atte
 	if err == nil {
 		err = ms.requests.Limit(soft.id, soft.handle, asks, len(call.BlacklistAdd))
 	}
-	if err == nil {
+	if err == nil && len(call.Scheduling) > 0 {
 		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):], ms.sched.Outstanding(soft.handle), ms.requests.LabelsOf(app.Queue))
 	}
 	return asks, err

@@ -56,6 +56,7 @@ type Wishes struct {
 // trial is a request of which the Processor hasn't placed all.
 type trial struct {
 	request *pb.SchedulingRequest
+	label   *string  // that its constraint names; nil: none
 	calls   int      // in which it was tried, without the one that it came with
 	left    []string // labels of nodes on which it is yet to be tried
 }
@@ -126,7 +127,7 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 		}
 		// The labels of its application and queue count nothing here (Hadoop: SingleConstraintAppPlacementAllocator).
 		r.SetNodeLabelExpression("")
-		if label := labelOf(m); label != nil && s.Handler != Processor { // whose requests are for other nodes later; see trial.place
+		if _, label, err := compile(m.GetPlacementConstraint()); err == nil && label != nil && s.Handler != Processor { // see trial.place
 			r.SetNodeLabelExpression(*label)
 		}
 		rows[i] = r
@@ -137,14 +138,11 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 // Place says in the asks of scheduling requests where their containers may go. outstanding returns what is still awaited, and labels those of nodes that the
 // queue of the application may use.
 func (w *Wishes) Place(
-	s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask, outstanding Outstanding, labels func() []string,
+	s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask, outstanding Outstanding, labels []string,
 ) error {
-	var usable []string
-	if s.Handler == Processor && len(all) > 0 {
-		usable = labels()
-	}
+	named := make([]*string, len(all)) // the labels that they name
 	for i, m := range all {
-		r, err := w.request(m)
+		r, label, err := w.request(m)
 		if err != nil {
 			return refusal.New(refusal.InvalidResource, "%v: the scheduling request of priority %d, allocation request id %d: %v",
 				attempt.App, m.GetPriority().GetPriority(), m.GetAllocationRequestId(), err)
@@ -155,9 +153,9 @@ func (w *Wishes) Place(
 			}
 		}
 		if s.Handler == Processor {
-			r = among(usable, r, m)
+			r = among(labels, r, label)
 		}
-		asks[i].Placement = r
+		asks[i].Placement, named[i] = r, label
 	}
 	if s.Handler != Processor {
 		return nil
@@ -171,18 +169,19 @@ func (w *Wishes) Place(
 			delete(w.tried, k)
 			continue
 		}
-		t := &trial{request: m, calls: -1}
-		t.place(&asks[i], usable)
+		t := &trial{request: m, label: named[i], calls: -1}
+		t.place(&asks[i], labels)
 		w.tried[k] = t
 	}
 	return nil
 }
 
-// request returns what a message says of its containers, together with what was said when the ApplicationMaster registered.
-func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, error) {
-	c, _, err := compile(m.GetPlacementConstraint())
+// request returns what a message says of its containers, together with what was said when the ApplicationMaster registered, and the label that its constraint
+// names; nil: none.
+func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, *string, error) {
+	c, label, err := compile(m.GetPlacementConstraint())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := &constraint.Request{Constraint: c}
 	for _, tag := range m.GetAllocationTags() {
@@ -199,7 +198,7 @@ func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, error) {
 			r.Constraint = &constraint.Constraint{Op: constraint.And, Of: []*constraint.Constraint{r.Constraint, registered}}
 		}
 	}
-	return r, r.Check()
+	return r, label, r.Check()
 }
 
 // Clear forgets all of an attempt that has ended.

@@ -48,8 +48,6 @@ const (
 	delayed   = pb.CompositePlacementConstraint_DELAYED_OR
 )
 
-func noLabels() []string { return nil }
-
 func TestWhatConstraintsAreReadAs(t *testing.T) {
 	other := simple(0, target(attribute, "nm.yarn.io/os", "linux"))
 	other.GetSimpleConstraint().SetAttributeOpCode(pb.NodeAttributeOpCode_NE)
@@ -103,7 +101,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	m.SetResourceSizing(sizing)
 	m.SetAllocationRequestId(7)
 	asks := []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: 7, Count: 5}}
-	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, noLabels); err != nil {
+	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i, call := range []struct {
@@ -134,7 +132,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	if len(w.tried) > 0 || sizing.GetNumAllocations() != 5 {
 		t.Errorf("%d are left; the request asks for %d", len(w.tried), sizing.GetNumAllocations())
 	}
-	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, noLabels); err != nil {
+	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if w.Clear(); len(w.tried) > 0 {
@@ -145,7 +143,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 // As in YARN, a request of the processor that names no label is tried on nodes of each label that its queue may use before it is rejected, and one that names a label
 // on no others.
 func TestTheProcessorTriesThePartitionsInTurn(t *testing.T) {
-	labels := func() []string { return []string{"x", "y"} }
+	labels := []string{"x", "y"}
 	for _, c := range []struct {
 		names *string
 		tries int
@@ -206,7 +204,7 @@ func TestRegisteredConstraintsOfATag(t *testing.T) {
 		m.SetPlacementConstraint(own)
 		m.SetResourceSizing(&pb.ResourceSizing{})
 		asks := make([]scheduler.Ask, 1)
-		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, noLabels); err != nil {
+		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := asks[0].Placement.Constraint.String(); got != want {
@@ -247,7 +245,7 @@ func FuzzConstraints(f *testing.F) {
 		entry.SetPlacementConstraint(m.GetPlacementConstraint())
 		registered := w.Register(s, records.AttemptID{}, []*pb.PlacementConstraintMapEntry{entry})
 		asks := make([]scheduler.Ask, 1)
-		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks, nil, noLabels)); err != nil {
+		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks, nil, nil)); err != nil {
 			return
 		}
 		r := asks[0].Placement
@@ -265,7 +263,7 @@ func TestWhatRequestsSayIsBounded(t *testing.T) {
 		m := &pb.SchedulingRequest{}
 		m.SetAllocationTags([]string{tag})
 		none := func(int32, int64) (scheduler.Ask, bool, bool) { return scheduler.Ask{}, false, false }
-		return w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: id, Count: 1}}, none, noLabels)
+		return w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: id, Count: 1}}, none, nil)
 	}
 	for id := range int64(3 * mostSaid) {
 		if err := place(id, "a"); err != nil {

@@ -6,35 +6,25 @@ import (
 
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/constraint"
-	"heddle/yarn/pb"
 )
 
 // The Processor of YARN places a request that names no label on nodes of all labels that its queue has a share of, exclusive ones as well
 // (CapacityScheduler.attemptAllocationOnNode). Here it is tried on nodes without a label first, and with each further call on those of another one. Nodes that a
 // label lends to strangers take none of it but so.
 
-// labelOf returns the label that the constraint of a scheduling request names; nil: none.
-func labelOf(m *pb.SchedulingRequest) *string {
-	if _, label, err := compile(m.GetPlacementConstraint()); err == nil {
-		return label
-	}
-	return nil
-}
-
 // place says in an ask of the Processor on which nodes it is tried first. labels are those that the queue of the application may use. As in YARN, a request for
 // others is not refused: it can't be met.
 func (t *trial) place(ask *scheduler.Ask, labels []string) {
 	ask.Stays = true
-	if label := labelOf(t.request); label == nil {
+	if t.label == nil {
 		t.left = labels
-	} else if slices.Contains(labels, *label) {
-		ask.Label = *label
+	} else if slices.Contains(labels, *t.label) {
+		ask.Label = *t.label
 	}
 }
 
 // among returns what a request of the Processor says of its containers, whose constraint may name a label: nothing satisfies one that isn't among some.
-func among(labels []string, r *constraint.Request, m *pb.SchedulingRequest) *constraint.Request {
-	label := labelOf(m)
+func among(labels []string, r *constraint.Request, label *string) *constraint.Request {
 	if label == nil || *label == "" || slices.Contains(labels, *label) {
 		return r
 	}
@@ -47,7 +37,7 @@ func (t *trial) moves(row *scheduler.Ask, tries int) bool {
 	to := ""
 	if len(t.left) > 0 {
 		to, t.left = t.left[0], t.left[1:]
-	} else if labelOf(t.request) != nil || t.calls >= tries {
+	} else if t.label != nil || t.calls >= tries {
 		return false
 	}
 	moved := row.Label != to

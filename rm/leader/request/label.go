@@ -87,21 +87,19 @@ func (c *Checker) labelOf(path, place string, own, application *string) (string,
 	return name, nil
 }
 
-// LabelsOf returns a function that returns the labels of nodes of which a queue may have something by its settings, sorted.
-func (c *Checker) LabelsOf(path string) func() []string {
-	return func() (names []string) {
-		tree := c.Queues()
-		q, ok := tree.Find(path)
-		if !ok || c.Labels == nil {
-			return nil
-		}
-		for _, name := range tree.LabelsOf(q) {
-			if c.Labels.Known(name) && label.Has(q.Labels, name) {
-				names = append(names, name)
-			}
-		}
-		return names
+// LabelsOf returns the labels of nodes of which a queue may have something by its settings, sorted.
+func (c *Checker) LabelsOf(path string) (names []string) {
+	tree := c.Queues()
+	q, ok := tree.Find(path)
+	if !ok || c.Labels == nil {
+		return nil
 	}
+	for _, name := range tree.LabelsOf(q) {
+		if c.Labels.Known(name) && label.Has(q.Labels, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // masterLabel returns the label of the ApplicationMaster of a submission to a queue. A row that names none counts as not said, but a submission that does is said.
