@@ -38,13 +38,13 @@ type end struct {
 // Before notes what a batch is about to end, as the ledger has it no longer afterwards.
 func (f *Follower) Before(b *ledgerpb.Batch, s *ledger.State) *Change {
 	c := &Change{now: b.GetTime(), batch: b}
-	started := map[records.AttemptID]bool{}
+	var started []records.AttemptID
 	for _, cmd := range b.GetCommands() {
 		switch {
 		case cmd.AttemptLaunched != nil:
-			started[attemptID(cmd.AttemptLaunched.GetAttempt())] = true
+			started = append(started, attemptID(cmd.AttemptLaunched.GetAttempt()))
 		case cmd.AttemptRegistered != nil:
-			if _, t := attempt(s, cmd.AttemptRegistered.GetAttempt()); t != nil && t.State < ledger.AttemptLaunched && !started[t.ID] {
+			if _, t := attempt(s, cmd.AttemptRegistered.GetAttempt()); t != nil && t.State < ledger.AttemptLaunched && !slices.Contains(started, t.ID) {
 				c.ahead = append(c.ahead, t.ID)
 			}
 		case cmd.ContainersCompleted != nil:
@@ -79,8 +79,10 @@ func (c *Change) living(a *ledger.Application, ends func(*ledger.Container) bool
 func (f *Follower) After(c *Change, s *ledger.State) {
 	var out []entity
 	for _, cmd := range c.batch.GetCommands() {
-		if a, t := attempt(s, cmd.GetAttemptRegistered().GetAttempt()); t != nil && slices.Contains(c.ahead, t.ID) {
-			out = append(out, launched(a))
+		if r := cmd.AttemptRegistered; r != nil && slices.Contains(c.ahead, attemptID(r.GetAttempt())) {
+			if a, _ := attempt(s, r.GetAttempt()); a != nil {
+				out = append(out, launched(a))
+			}
 		}
 		out = append(out, f.of(cmd, c.now, s)...)
 	}
