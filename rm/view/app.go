@@ -13,6 +13,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
+	"heddle/rm/queue/template"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -153,7 +154,7 @@ func shownQueue(a *ledger.Application) string {
 	dot := max(strings.LastIndexByte(a.Queue, '.'), 0)
 	above, leaf := a.Queue[:dot], a.Queue[dot:]
 	name := above[strings.LastIndexByte(above, '.')+1:]
-	if named := a.Context.GetQueue(); leaf == "."+name+"-default" && (named == name || named == above) {
+	if named := a.Context.GetQueue(); leaf == "."+template.PlanLeaf(name) && (named == name || named == above) {
 		return above
 	}
 	return a.Queue

@@ -189,10 +189,13 @@ func sort(list []Setting) {
 	slices.SortFunc(list, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
 }
 
+// PlanLeaf returns the name of a reservable queue's only leaf (Hadoop: ReservationConstants.DEFAULT_QUEUE_SUFFIX).
+func PlanLeaf(name string) string { return name + "-default" }
+
 // Plan returns settings with those of a reservable queue's only leaf, which has the applications without a reservation, and the leaf's
 // name. The leaf has all of the queue, and some of its limits (Hadoop: PlanQueue, ReservationQueue).
 func Plan(settings map[string]string, path, name string) (with map[string]string, leaves []string) {
-	name += "-default"
+	name = PlanLeaf(name)
 	with = maps.Clone(settings)
 	with[path+"."+name+".capacity"] = "100"
 	with[path+"."+name+".maximum-am-resource-percent"] = "0" // so one application runs at a time
