@@ -3,6 +3,7 @@ package house
 import (
 	"go/ast"
 	"go/token"
+	"iter"
 	"path"
 	"regexp"
 	"strings"
@@ -182,6 +183,17 @@ func TestPagesUseWordsInOneMeaning(t *testing.T) {
 // otherMeanings are phrases in which messages would use such a word in another meaning.
 var otherMeanings = regexp.MustCompile(`(?i)\b(is|are|not|has) staged\b|\bstag(ed|ing)( of)? (files?|inputs?)\b|\blevels? of speed\b|\bspeed levels?\b|\bhas its turn\b`)
 
+// messages are the texts of a file for people: those of several words.
+func messages(f *ast.File) iter.Seq[*ast.BasicLit] {
+	return func(yield func(*ast.BasicLit) bool) {
+		for n := range ast.Preorder(f) {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.Contains(lit.Value, " ") && !yield(lit) {
+				return
+			}
+		}
+	}
+}
+
 // Messages, helps and names of figures use the words of the glossary in their one meaning, too. The simulations of papers keep these papers' words.
 func TestMessagesUseWordsInOneMeaning(t *testing.T) {
 	seen := 0
@@ -190,17 +202,12 @@ func TestMessagesUseWordsInOneMeaning(t *testing.T) {
 			if strings.HasPrefix(file, "sim/") {
 				continue
 			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING || !strings.Contains(lit.Value, " ") {
-					return true
-				}
+			for lit := range messages(f) {
 				seen++
 				if found := otherMeanings.FindString(lit.Value); found != "" {
 					t.Errorf("%s says %q: write preload (inputs), upload (users' files), speed class (nodes)", sources.Position(lit.Pos()), found)
 				}
-				return true
-			})
+			}
 		}
 	}
 	if seen < 1000 {

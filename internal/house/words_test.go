@@ -69,18 +69,13 @@ func TestMessagesUseTheGlossary(t *testing.T) {
 	var old []string
 	for _, p := range packages(t) {
 		for _, f := range p.files {
-			ast.Inspect(f, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING || !strings.Contains(lit.Value, " ") {
-					return true
-				}
+			for lit := range messages(f) {
 				for _, g := range glossary {
 					if found := g.phrase.FindString(lit.Value); found != "" {
 						old = append(old, sources.Position(lit.Pos()).String()+" "+found+": write "+g.use)
 					}
 				}
-				return true
-			})
+			}
 		}
 	}
 	if slices.Sort(old); len(old) > maxOldMessages {
