@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,28 +22,23 @@ func TestCreatedQueuesSurviveAKill(t *testing.T) {
 		queue + "users.auto-queue-creation-v2.enabled": "true", queue + "users.auto-queue-creation-v2.template.user-limit-factor": "7",
 	})
 	in, all := c.input(2, 20, 3)
-	submit := func(name, mapper string) (*job, string) {
-		out := filepath.Join(t.TempDir(), "out")
-		return c.mr("-D", "mapreduce.job.queuename=root.users."+name, "-input", in, "-output", out, "-mapper", mapper, "-numReduceTasks", "0"), out
-	}
-	begun, end := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "end")
-	running, out := submit("first", fmt.Sprintf("touch %s; while ! test -e %s; do sleep 0.05; done; cat", begun, end))
+	begun := filepath.Join(t.TempDir(), "begun")
+	wait, open := gate(t)
+	running, out := c.mapsIn("root.users.first", in, "touch "+begun+"; "+wait+"cat")
 	await.Slowly(t, "a map runs", func() bool { _, err := os.Stat(begun); return err == nil })
 
 	jobs, outs := []*job{running}, []string{out}
 	for i := range 4 {
-		j, out := submit(fmt.Sprintf("more%d", i), "cat")
+		j, out := c.mapsIn(fmt.Sprintf("root.users.more%d", i), in, "cat")
 		jobs, outs = append(jobs, j), append(outs, out)
 		if i == 1 {
 			c.kill("rm1")
 			c.again("rm1")
 		}
 	}
-	if err := os.WriteFile(end, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	open()
 	for i, j := range jobs {
-		if r := j.end(); r.Attempts != 1 || strings.Join(lines(c.output(outs[i])), "\n") != strings.Join(lines(all), "\n") {
+		if r := j.end(); r.Attempts != 1 || !slices.Equal(lines(c.output(outs[i])), lines(all)) {
 			t.Errorf("job %d took %d attempts, or has other lines", i, r.Attempts)
 		}
 	}

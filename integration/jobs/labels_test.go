@@ -35,10 +35,7 @@ func TestJobsOnLabelledNodes(t *testing.T) {
 	admin("-replaceLabelsOnNode", hosts[1]+"=gpu "+hosts[2]+"=spot")
 
 	in, all := c.input(4, 50, 3)
-	job := func(queue, mapper string) (*job, string) {
-		out := filepath.Join(t.TempDir(), "out")
-		return c.mr("-D", "mapreduce.job.queuename="+queue, "-input", in, "-output", out, "-mapper", mapper, "-numReduceTasks", "0"), out
-	}
+	job := func(queue, mapper string) (*job, string) { return c.mapsIn(queue, in, mapper) }
 	on := func(r report) (hosts []string) {
 		for _, task := range r.Tasks {
 			host, _, _ := strings.Cut(task.Host, ":")
@@ -79,6 +76,12 @@ func TestJobsOnLabelledNodes(t *testing.T) {
 	if r := waits.end(); !slices.Equal(on(r), hosts[:1]) {
 		t.Errorf("spot is on %q", on(r))
 	}
+}
+
+// mapsIn begins a job without reduces in a queue, and returns the folder of its output.
+func (c *cluster) mapsIn(queue, in, mapper string) (j *job, out string) {
+	out = filepath.Join(c.t.TempDir(), "out")
+	return c.mr("-D", "mapreduce.job.queuename="+queue, "-input", in, "-output", out, "-mapper", mapper, "-numReduceTasks", "0"), out
 }
 
 // showsPartition awaits that the leader's /metrics have the nodes of a label, and of their memory what REST says.
