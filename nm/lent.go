@@ -44,44 +44,44 @@ func (n *NodeManager) openLent() {
 }
 
 // containerGroups makes the groups of containers, those of executors in theirs.
-func (n *NodeManager) containerGroups() cgroup.Driver {
+func (n *NodeManager) containerGroups() cgroup.Handler {
 	if n.lent == nil {
 		return n.groups
 	}
 	return splitGroups{n.groups, n.lent}
 }
 
-// splitGroups is a driver that has the groups of executors in another one.
+// splitGroups is a handler that has the groups of executors in another one.
 type splitGroups struct {
-	cgroup.Driver
+	cgroup.Handler
 	lent cgroup.Parent
 }
 
-// of returns the driver for a group.
-func (s splitGroups) of(name string) cgroup.Driver {
+// of returns the handler for a group.
+func (s splitGroups) of(name string) cgroup.Handler {
 	if id, err := records.ParseContainerID(name); err == nil && allocation.IsOnLent(id) {
 		return s.lent
 	}
-	return s.Driver
+	return s.Handler
 }
 
-// Create implements cgroup.Driver.
+// Create implements cgroup.Handler.
 func (s splitGroups) Create(name string, l cgroup.Limits) (cgroup.Group, error) {
 	return s.of(name).Create(name, l)
 }
 
-// Open implements cgroup.Driver. A NodeManager of an older version had executors among the others.
+// Open implements cgroup.Handler. A NodeManager of an older version had executors among the others.
 func (s splitGroups) Open(name string) (cgroup.Group, error) {
 	g, err := s.of(name).Open(name)
 	if errors.Is(err, cgroup.ErrNotFound) {
-		return s.Driver.Open(name)
+		return s.Handler.Open(name)
 	}
 	return g, err
 }
 
-// Groups implements cgroup.Driver.
+// Groups implements cgroup.Handler.
 func (s splitGroups) Groups() ([]string, error) {
-	names, err := s.Driver.Groups()
+	names, err := s.Handler.Groups()
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ type NodeManager struct {
 	keys        *service.Keys
 	users       func(name string) (groups []string, err error)
 	system      systemcredentials.Held // of the ResourceManager's, for users' applications
-	groups      cgroup.Driver
+	groups      cgroup.Handler
 	lent        cgroup.Parent // of executors of short tasks; nil: nothing holds them together
 	unbounded   string        // why it doesn't; "": it does, or there are none
 	localizer   *localizer.Localizer

@@ -29,7 +29,7 @@ type Nodes struct {
 // Cluster simulates the life of jobs on nodes.
 type Cluster struct {
 	engine *Engine
-	sched  *eventlog.Driver
+	sched  *eventlog.Recorder
 	jobs   []Job
 	total  records.Resource
 
@@ -101,7 +101,7 @@ const amRequest = -1
 // NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if
 // the queues' settings say so. A task whose container is killed begins again, on any node. One that is suspended or shrunk continues
 // later, or more slowly. Jobs don't give containers back before they are preempted. ApplicationMasters are never preempted.
-func NewCluster(s *eventlog.Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
+func NewCluster(s *eventlog.Recorder, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs)), paging: nodes.Paging}
 	if !slices.IsSortedFunc(jobs, func(a, b Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) }) {
 		return nil, fmt.Errorf("the jobs are not in the order of their submission")

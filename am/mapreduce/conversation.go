@@ -217,13 +217,13 @@ func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.F
 		return job.FetchVerdict{}, signed.ErrGone
 	}
 	e := stage.Unfetchable{Slot: w.slot, Map: f.Map, Number: f.Attempt, Missing: f.Gone, Err: errors.New(clipped(f.Error))}
-	before := c.machine.Disputed(e)
+	before := c.planner.Disputed(e)
 	if before && f.Gone {
 		distrust(c, f)
 	}
 	c.step(e)
 	// If it isn't disputed any more, events tell what has become of it.
-	return job.FetchVerdict{Again: before && c.machine.Disputed(e)}, nil
+	return job.FetchVerdict{Again: before && c.planner.Disputed(e)}, nil
 }
 
 // tell adds an event.
@@ -259,7 +259,7 @@ func (c *coordinator) whereabouts(ctx context.Context, r *job.OutputsRequest) (j
 	c.step(stage.Heard{Slot: w.slot})
 	for r.From >= len(c.events) && !c.over && c.wait(ctx, c.news, deadline.C) {
 	}
-	if f := c.machine.Facts(); f.Maps.Done < f.Maps.Tasks {
+	if f := c.planner.Facts(); f.Maps.Done < f.Maps.Tasks {
 		gather := time.NewTimer(min(tellLate, time.Duration(f.Reduces.Running)*tellEvery) - time.Since(w.toldAt))
 		c.wait(ctx, nil, gather.C)
 		gather.Stop()

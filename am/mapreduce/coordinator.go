@@ -41,8 +41,8 @@ const (
 	reducePriority = 10
 )
 
-// coordinator lets a stage.Machine run a job: it turns messages of workers and events of the cluster into the machine's events,
-// and does what the machine wants. The work for a message takes the same time however many tasks and workers there are:
+// coordinator lets a stage.Planner run a job: it turns messages of workers and events of the cluster into the planner's events,
+// and does what the planner wants. The work for a message takes the same time however many tasks and workers there are:
 // thousands of workers share its lock.
 type coordinator struct {
 	spec    *job.Spec
@@ -61,9 +61,9 @@ type coordinator struct {
 	changed  chan struct{} // closed with every change
 	news     chan struct{} // closed when there are events
 	version  int64
-	machine  *stage.Machine
+	planner  *stage.Planner
 	nodes    int
-	workers  map[string]*workerState // by container, those that the machine has
+	workers  map[string]*workerState // by container, those that the planner has
 	slots    []*workerState          // by slot
 	hosts    neighbours
 	knock    func(ports []string) answer // at ports of a host
@@ -129,7 +129,7 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 		Starter: starter(s), Freezes: s.Job.Freeze, NodesServe: s.NodesServe,
 	}
 	of.Speculator, of.Splitter = speculator(s)
-	c.machine = stage.New(of)
+	c.planner = stage.New(of)
 	return c
 }
 
@@ -169,7 +169,7 @@ func silenceSetting(set time.Duration) string {
 	return job.KeyTimeout
 }
 
-// kindOf and idOf return the names in messages for the machine's kinds and ids.
+// kindOf and idOf return the names in messages for the planner's kinds and ids.
 func kindOf(s stage.Stage) job.Kind {
 	if s == stage.Map {
 		return job.Map
@@ -189,19 +189,19 @@ func attemptOf(id job.TaskID) stage.AttemptID {
 	return a
 }
 
-// step tells the machine of an event and does what it wants.
+// step tells the planner of an event and does what it wants.
 func (c *coordinator) step(e stage.Event) {
 	now := c.now().Sub(c.began)
 	if n := c.cluster.ClusterNodes(); n != c.nodes {
 		c.nodes = n
-		c.act(c.machine.Step(now, stage.Nodes{Count: n}))
+		c.act(c.planner.Step(now, stage.Nodes{Count: n}))
 	}
-	for refused := c.act(c.machine.Step(now, e)); refused != nil; {
-		refused = c.act(c.machine.Step(now, stage.Refused{Err: refused}))
+	for refused := c.act(c.planner.Step(now, e)); refused != nil; {
+		refused = c.act(c.planner.Step(now, stage.Refused{Err: refused}))
 	}
 }
 
-// act does what the machine wants. The error is that of requests that can't be made.
+// act does what the planner wants. The error is that of requests that can't be made.
 func (c *coordinator) act(actions []stage.Action) (refused error) {
 	for _, a := range actions {
 		switch a := a.(type) {
@@ -340,7 +340,7 @@ func (c *coordinator) cancel(a stage.Cancel) {
 	case stage.InTheWay:
 		c.log.WithField("task", a.Attempt.String()).Info("makes room for a map task")
 	case stage.Overtaken:
-		c.learned.overtaken(&c.machine.Attempts(a.Attempt.TaskID)[a.Attempt.Number])
+		c.learned.overtaken(&c.planner.Attempts(a.Attempt.TaskID)[a.Attempt.Number])
 	}
 	counter := job.KilledMaps
 	if a.Attempt.Stage == stage.Reduce {
@@ -353,7 +353,7 @@ func (c *coordinator) accept(a stage.Accept) {
 	w := c.slots[a.Slot]
 	w.task = nil
 	tellTry(c, a.Attempt, client.TrySucceeded)
-	c.learned.learn(&c.machine.Attempts(a.Attempt.TaskID)[a.Attempt.Number], w.host, c.cluster.SetPerformance)
+	c.learned.learn(&c.planner.Attempts(a.Attempt.TaskID)[a.Attempt.Number], w.host, c.cluster.SetPerformance)
 	c.results[a.Attempt.TaskID] = result{c.report.Counters, c.report.Output}
 	c.finals.AddAll(c.report.Counters)
 	if a.Attempt.Stage == stage.Map && c.spec.Job.Reduces > 0 {
@@ -374,7 +374,7 @@ const failuresKept = 100
 // fault notes the failure of an attempt.
 func (c *coordinator) fault(e *stage.AttemptError) {
 	tellTry(c, e.ID, client.TryFailed)
-	if w := c.slots[c.machine.Attempts(e.ID.TaskID)[e.ID.Number].Slot]; w.task != nil && w.task.ID == idOf(e.ID) {
+	if w := c.slots[c.planner.Attempts(e.ID.TaskID)[e.ID.Number].Slot]; w.task != nil && w.task.ID == idOf(e.ID) {
 		w.task = nil
 		wake(&w.wake)
 	}
@@ -444,7 +444,7 @@ func (c *coordinator) begin() {
 	c.step(stage.Tick{})
 }
 
-// relieve lets the machine do what is due because time has passed. It is called every second.
+// relieve lets the planner do what is due because time has passed. It is called every second.
 func (c *coordinator) relieve() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -452,7 +452,7 @@ func (c *coordinator) relieve() {
 	reach(c)
 	c.course.note(c)
 	if c.spec.Job.Reduces > 0 || usesHints(c.spec) {
-		c.cluster.SetStages(c.learned.reportOf(c.machine.Facts()))
+		c.cluster.SetStages(c.learned.reportOf(c.planner.Facts()))
 	}
 }
 

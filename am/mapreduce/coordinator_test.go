@@ -186,7 +186,7 @@ func (p *play) check(t interface{ Fatalf(string, ...any) }) {
 	for s, n := range []int{len(c.splits), c.spec.Job.Reduces} {
 		for i := range n {
 			id := stage.TaskID{Stage: stage.Stage(s), Index: i}
-			won := slices.ContainsFunc(c.machine.Attempts(id), func(a stage.Attempt) bool { return a.State == stage.Succeeded })
+			won := slices.ContainsFunc(c.planner.Attempts(id), func(a stage.Attempt) bool { return a.State == stage.Succeeded })
 			r, ok := c.results[id]
 			if ok && !won {
 				t.Fatalf("%v has a result, and no attempt that has succeeded", id)
@@ -483,7 +483,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 				} else if r.Task != nil {
 					doing[w] = r.Task.ID
 				}
-			case id.Kind == job.Reduce && p.c.machine.Facts().Maps.Done < maps:
+			case id.Kind == job.Reduce && p.c.planner.Facts().Maps.Done < maps:
 				// it waits for outputs, or learns that it's not wanted
 				if r, _ := p.report(&job.ProgressReport{Worker: w, ID: id}); r.Abandon {
 					delete(doing, w)

@@ -28,8 +28,8 @@ func (x *course) note(c *coordinator) {
 	if n := len(x.samples); n > 0 && now-x.samples[n-1].at < x.every {
 		return
 	}
-	_, _, maps := c.machine.Stage(stage.Map)
-	_, _, reduces := c.machine.Stage(stage.Reduce)
+	_, _, maps := c.planner.Stage(stage.Map)
+	_, _, reduces := c.planner.Stage(stage.Reduce)
 	if len(x.samples) == maxSamples {
 		for i := range maxSamples / 2 {
 			x.samples[i] = x.samples[2*i]
@@ -54,12 +54,12 @@ func (c *coordinator) attempts() (out []job.Attempt) {
 	}
 	for s, n := range []int{len(c.splits), c.spec.Job.Reduces} {
 		for i := range n {
-			for _, a := range c.machine.Attempts(stage.TaskID{Stage: stage.Stage(s), Index: i}) {
+			for _, a := range c.planner.Attempts(stage.TaskID{Stage: stage.Stage(s), Index: i}) {
 				w := c.slots[a.Slot]
 				state, ended := states[a.State], a.Ended
 				if a.State == stage.Active {
 					ended = now
-					if stage.IsSuspended(c.machine, a.Slot) {
+					if stage.IsSuspended(c.planner, a.Slot) {
 						state = "suspended"
 					}
 				}

@@ -77,7 +77,7 @@ func TestSlowMapLeavesTheRestToOthers(t *testing.T) {
 	}
 	p.done(slow, id)
 	workers := []string{quick}
-	for p.c.machine.Facts().Maps.Done < 2+told.Parts {
+	for p.c.planner.Facts().Maps.Done < 2+told.Parts {
 		for _, w := range workers {
 			r, err := p.next(w)
 			if err == nil && r.Task != nil && r.Task.ID.Kind == job.Map {
@@ -113,7 +113,7 @@ func TestMapEndsWhereItStopped(t *testing.T) {
 	if _, err := p.c.finished(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	f := p.c.machine.Facts()
+	f := p.c.planner.Facts()
 	if f.Maps.Done != 2 || f.Maps.Tasks != 2+told.Parts || p.c.splits[id.Index].Length != 800 {
 		t.Errorf("%+v, %+v", f.Maps, p.c.splits)
 	}
@@ -141,7 +141,7 @@ func TestMapsThatDoNotStop(t *testing.T) {
 		if err != nil || !r.Abandon || len(p.c.splits) != 2 {
 			t.Errorf("%+v: %+v, %v", at, r, err)
 		}
-		list := p.c.machine.Attempts(stage.TaskID{Stage: stage.Map, Index: id.Index})
+		list := p.c.planner.Attempts(stage.TaskID{Stage: stage.Map, Index: id.Index})
 		if list[0].State != stage.Unsuccessful || !strings.Contains(p.c.failures[0].Error, "stops where it can't") {
 			t.Errorf("%+v: %+v, %+v", at, list, p.c.failures)
 		}

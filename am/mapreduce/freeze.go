@@ -14,7 +14,7 @@ func freeze(c *coordinator, a stage.Freeze) {
 	}
 	c.log.WithField("task", a.Attempt.String()).Infof("is to be suspended on %s for the copy of a task", w.host)
 	if err := c.cluster.Swap(w.ID, to); err != nil {
-		c.log.WithError(err).Info("it doesn't") // the machine waits for a while, and tries another one
+		c.log.WithError(err).Info("it doesn't") // the planner waits for a while, and tries another one
 	}
 }
 

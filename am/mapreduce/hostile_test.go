@@ -57,7 +57,7 @@ func TestHostileWorkers(t *testing.T) {
 	done := &job.DoneReport{Worker: a, ID: first, Counters: job.Counters{"g": {"n": 1}}}
 	maps := func(want int) {
 		t.Helper()
-		if got := h.c.machine.Facts().Maps.Done; got != want {
+		if got := h.c.planner.Facts().Maps.Done; got != want {
 			t.Errorf("%d maps are done instead of %d", got, want)
 		}
 	}

@@ -51,11 +51,11 @@ func TestWhatIsLearnedIsReported(t *testing.T) {
 }
 
 // Hints reach the starter of reduces.
-func TestHintsReachTheMachine(t *testing.T) {
+func TestHintsReachThePlanner(t *testing.T) {
 	p := newPlay(3, 1)
 	p.c.hinted(am.Hinted{Hints: am.Hints{Frequency: 2, Available: 30, Jobs: 4, Bandwidth: 5e6}, Levels: map[string]int{"fast": 2}})
-	if h := p.c.machine.Facts().Hints; h.Frequency != 2 || h.Available != 30 || h.Jobs != 4 || h.Bandwidth != 5e6 {
-		t.Errorf("the machine knows %+v", h)
+	if h := p.c.planner.Facts().Hints; h.Frequency != 2 || h.Available != 30 || h.Jobs != 4 || h.Bandwidth != 5e6 {
+		t.Errorf("the planner knows %+v", h)
 	}
 	for _, c := range []struct {
 		start job.Start

@@ -226,7 +226,7 @@ func TestReduceThatCannotFetchFromSeveralGoesElsewhere(t *testing.T) {
 		t.Errorf("%d outputs are lost, %d reduce tasks have failed", n, p.c.stage(stage.Reduce).Failed)
 	}
 	// Another host says the same: the output is lost.
-	if p.complain(t, r[1], 0) || p.c.machine.Facts().Maps.Waiting != 1 || p.c.counters.Get(job.JobGroup, job.LostMaps) != 1 {
+	if p.complain(t, r[1], 0) || p.c.planner.Facts().Maps.Waiting != 1 || p.c.counters.Get(job.JobGroup, job.LostMaps) != 1 {
 		t.Error("an output that two hosts can't fetch isn't made again")
 	}
 }
@@ -238,11 +238,11 @@ func TestOutputThatCannotBeFetchedIsMadeAgain(t *testing.T) {
 			t.Fatal("it isn't to be tried again")
 		}
 	}
-	if p.complain(t, r[0], 0) || p.c.machine.Facts().Maps.Waiting != 1 {
+	if p.complain(t, r[0], 0) || p.c.planner.Facts().Maps.Waiting != 1 {
 		t.Error("after several attempts it isn't made again")
 	}
 	p, r = mapsDone(t, 1, "r0")
-	if v, err := p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.machine.Facts().Maps.Waiting != 1 {
+	if v, err := p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: r[0], Gone: true}); err != nil || v.Again || p.c.planner.Facts().Maps.Waiting != 1 {
 		t.Errorf("an output that has gone: %+v, %v", v, err)
 	}
 }

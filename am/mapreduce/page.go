@@ -111,7 +111,7 @@ func drawn(lines []timeline.Line) string {
 // pageData gathers the data that must be read under the lock.
 func (c *coordinator) pageData() (d pageData, list []job.Attempt, samples []sample) {
 	s := c.snapshot()
-	about := stage.Describe(c.machine)
+	about := stage.Describe(c.planner)
 	d = pageData{
 		App: c.app.String(), Name: c.spec.Job.Name, User: c.spec.User, Why: about.Reduces, Error: s.Error,
 		Elapsed: c.now().Sub(c.began), Refresh: 5,

@@ -37,7 +37,7 @@ func nodeServing(c *coordinator, w *workerState, r *job.DoneReport) string {
 
 // distrust makes workers serve new outputs themselves where an output was refused.
 func distrust(c *coordinator, f *job.FetchFailure) {
-	made := c.machine.Attempts(stage.TaskID{Stage: stage.Map, Index: f.Map})[f.Attempt]
+	made := c.planner.Attempts(stage.TaskID{Stage: stage.Map, Index: f.Map})[f.Attempt]
 	if host := c.slots[made.Slot].host; c.shuffle != nil && !c.unserved[host] {
 		c.unserved[host] = true
 		c.log.Warnf("the shuffle service of %s doesn't give an output: workers there serve theirs from now on", host)

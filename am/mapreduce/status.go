@@ -48,17 +48,17 @@ func (c *coordinator) snapshot() job.Status {
 }
 
 func (c *coordinator) stage(s stage.Stage) job.Stage {
-	stat, failed, progress := c.machine.Stage(s)
+	stat, failed, progress := c.planner.Stage(s)
 	return job.Stage{Total: stat.Tasks, Running: stat.Running, Done: stat.Done, Failed: failed, Progress: progress}
 }
 
 // overall returns how much of the job is done, from 0 to 1.
 func (c *coordinator) overall() float64 {
-	_, _, maps := c.machine.Stage(stage.Map)
+	_, _, maps := c.planner.Stage(stage.Map)
 	if c.spec.Job.Reduces == 0 {
 		return maps
 	}
-	_, _, reduces := c.machine.Stage(stage.Reduce)
+	_, _, reduces := c.planner.Stage(stage.Reduce)
 	return (maps + reduces) / 2
 }
 

@@ -10,7 +10,7 @@ import (
 
 // tellTry tells the ResourceManager of an attempt at a task that is over, for the job's receipt.
 func tellTry(c *coordinator, id stage.AttemptID, outcome client.TryOutcome) {
-	a := &c.machine.Attempts(id.TaskID)[id.Number]
+	a := &c.planner.Attempts(id.TaskID)[id.Number]
 	w := c.slots[a.Slot]
 	t := am.TaskTry{
 		Container: w.ID, Reduce: id.Stage == stage.Reduce, Index: id.Index, From: c.began.Add(a.Begun), To: c.now(),

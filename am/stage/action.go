@@ -1,6 +1,6 @@
 package stage
 
-// Action is an output of a Machine, which its caller carries out. It is one of the types below.
+// Action is an output of a Planner, which its caller carries out. It is one of the types below.
 type Action interface{ action() }
 
 type (

@@ -6,7 +6,7 @@ import (
 )
 
 // ready records that a slot's worker wants a task.
-func (m *Machine) ready(id SlotID) {
+func (m *Planner) ready(id SlotID) {
 	s := m.slot(id)
 	if s == nil {
 		return
@@ -26,7 +26,7 @@ func (m *Machine) ready(id SlotID) {
 }
 
 // serve gives a slot whose worker waits a task, or lets it go.
-func (m *Machine) serve(id SlotID) {
+func (m *Planner) serve(id SlotID) {
 	s := &m.slots[id]
 	if !s.lent {
 		if t := m.pick(s); t != nil {
@@ -47,7 +47,7 @@ func (m *Machine) serve(id SlotID) {
 }
 
 // match finds tasks for all waiting slots.
-func (m *Machine) match() {
+func (m *Planner) match() {
 	for i := 0; i < len(m.live); i++ {
 		id := m.live[i]
 		if s := &m.slots[id]; s.ready {
@@ -63,7 +63,7 @@ func (m *Machine) match() {
 const elsewhere = 3 * time.Second
 
 // may reports whether a slot may have a task that waits.
-func (m *Machine) may(s *slot, t *task) bool {
+func (m *Planner) may(s *slot, t *task) bool {
 	if !slices.Contains(t.avoid, s.host) || m.now-t.avoids >= elsewhere {
 		return true
 	}
@@ -77,7 +77,7 @@ func (m *Machine) may(s *slot, t *task) bool {
 }
 
 // pick returns a task for a slot: a map whose input is on its host, another one, or a reduce.
-func (m *Machine) pick(s *slot) *task {
+func (m *Planner) pick(s *slot) *task {
 	if m.over || s.spent || s.frozen || m.nodes[s.host].shunned() {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (m *Machine) pick(s *slot) *task {
 }
 
 // dispensable reports whether a slot without a task can go: nothing waits for it, and its outputs aren't needed.
-func (m *Machine) dispensable(s *slot) bool {
+func (m *Planner) dispensable(s *slot) bool {
 	if len(s.outputs) > 0 && !m.fetched() {
 		return false
 	}
@@ -120,18 +120,18 @@ func (m *Machine) dispensable(s *slot) bool {
 
 // fetched reports whether the outputs of maps are no longer needed: all reduces have them, and none is worth a copy, which would need
 // them again. Where a reduce has failed, others may as well.
-func (m *Machine) fetched() bool {
+func (m *Planner) fetched() bool {
 	return allFetched(m) && (m.job.Speculator == nil || m.copies.spare)
 }
 
 // allFetched reports whether all reduces have the outputs of all maps, and none has failed.
-func allFetched(m *Machine) bool {
+func allFetched(m *Planner) bool {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	return maps.count[done] == len(maps.all) && reduces.count[waiting] == 0 && m.fetching == 0 && reduces.failed == 0
 }
 
 // launch begins a task in a slot.
-func (m *Machine) launch(id SlotID, t *task, copied bool) {
+func (m *Planner) launch(id SlotID, t *task, copied bool) {
 	s := &m.slots[id]
 	b := &m.tables[t.id.Stage]
 	if !copied {
@@ -154,7 +154,7 @@ func (m *Machine) launch(id SlotID, t *task, copied bool) {
 }
 
 // part separates an attempt that is over from its slot. The slot reports its next step itself.
-func (m *Machine) part(a *Attempt, as State) {
+func (m *Planner) part(a *Attempt, as State) {
 	t := m.task(a.ID.TaskID)
 	b := &m.tables[a.ID.Stage]
 	m.notePhase(a, Reducing)
@@ -175,7 +175,7 @@ func (m *Machine) part(a *Attempt, as State) {
 }
 
 // cancel ends an attempt that runs. A slot that is suspended can't hear of that, and is given up.
-func (m *Machine) cancel(id AttemptID, why Reason) {
+func (m *Planner) cancel(id AttemptID, why Reason) {
 	a := m.attempt(id)
 	deaf := m.slots[a.Slot].frozen
 	if deaf {
@@ -190,7 +190,7 @@ func (m *Machine) cancel(id AttemptID, why Reason) {
 }
 
 // shift brings a task into another phase.
-func (m *Machine) shift(t *task, to phase) {
+func (m *Planner) shift(t *task, to phase) {
 	b := &m.tables[t.id.Stage]
 	if t.phase == waiting && t.again() {
 		b.redo--
@@ -219,7 +219,7 @@ func (m *Machine) shift(t *task, to phase) {
 }
 
 // progressed records the progress of an attempt.
-func (m *Machine) progressed(e Progressed) {
+func (m *Planner) progressed(e Progressed) {
 	s := m.slot(e.Slot)
 	if s == nil {
 		return
@@ -243,7 +243,7 @@ func (m *Machine) progressed(e Progressed) {
 }
 
 // notePhase notes what an attempt does now.
-func (m *Machine) notePhase(a *Attempt, p Phase) {
+func (m *Planner) notePhase(a *Attempt, p Phase) {
 	if a.ID.Stage == Map {
 		return
 	}
@@ -259,7 +259,7 @@ func (m *Machine) notePhase(a *Attempt, p Phase) {
 }
 
 // outputsAt returns the outputs of maps that are where an attempt's is: its slot's, or its node's.
-func (m *Machine) outputsAt(a *Attempt) *[]AttemptID {
+func (m *Planner) outputsAt(a *Attempt) *[]AttemptID {
 	s := &m.slots[a.Slot]
 	if a.onNode {
 		return &m.nodes[s.host].outputs
@@ -268,7 +268,7 @@ func (m *Machine) outputsAt(a *Attempt) *[]AttemptID {
 }
 
 // finished records that an attempt is done: the first of a task's wins.
-func (m *Machine) finished(e Finished) {
+func (m *Planner) finished(e Finished) {
 	s := m.slot(e.Slot)
 	if s == nil {
 		return

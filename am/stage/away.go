@@ -17,7 +17,7 @@ func (e *UnreachableError) Error() string { return fmt.Sprintf("nothing on %s an
 func (n *node) shunned() bool { return n.bad || n.away }
 
 // unreachable records that a host is away.
-func unreachable(m *Machine, e Unreachable) {
+func unreachable(m *Planner, e Unreachable) {
 	n := &m.nodes[m.host(e.Host)]
 	if n.away || m.over {
 		return
@@ -35,7 +35,7 @@ func unreachable(m *Machine, e Unreachable) {
 }
 
 // reachable records that a host that was away answers.
-func reachable(m *Machine, e Reachable) {
+func reachable(m *Planner, e Reachable) {
 	n := &m.nodes[m.host(e.Host)]
 	if !n.away {
 		return

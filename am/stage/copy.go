@@ -13,9 +13,9 @@ type pendingCopy struct {
 	coming  SlotID // that was granted for it, if its worker hasn't said a word yet
 }
 
-// copies are those of a Machine's job that are pending, and what its Speculator is shown.
+// copies are those of a Planner's job that are pending, and what its Speculator is shown.
 type copies struct {
-	m       *Machine
+	m       *Planner
 	pending []pendingCopy
 	shown   Round
 	young   int  // tasks that run too short a time to be judged, as of the last round, with those that have begun since

@@ -28,7 +28,7 @@ type Leveler interface {
 }
 
 // Describe describes where a job is. The result belongs to the caller.
-func Describe(m *Machine) Description {
+func Describe(m *Planner) Description {
 	var d Description
 	if waiting := m.tables[Reduce].count[waiting]; waiting > 0 && !m.over {
 		switch e, ok := m.job.Starter.(Explainer); {

@@ -139,8 +139,8 @@ func TestFaultsOfContainersWithoutTasks(t *testing.T) {
 	}
 }
 
-// A machine rests again once it has forgiven the nodes on which containers didn't start.
-func TestMachineRestsWhenItHasForgiven(t *testing.T) {
+// A planner rests again once it has forgiven the nodes on which containers didn't start.
+func TestPlannerRestsWhenItHasForgiven(t *testing.T) {
 	s := tell(t, Job{Maps: 1, Starter: afterMaps{}})
 	for range 3 {
 		r := s.asks[Map][0]

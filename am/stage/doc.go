@@ -2,7 +2,7 @@
 // outputs. It decides which containers are wanted, which task a container gets, and what becomes of failures. It does no I/O,
 // has no clock and starts no goroutine, so that the same code runs live and in simulations.
 //
-// A Machine takes events and returns actions:
+// A Planner takes events and returns actions:
 //
 //	actions := m.Step(now, stage.Granted{Request: r, Slot: 7, Host: "node-3", Memory: 1024})
 //

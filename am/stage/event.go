@@ -1,6 +1,6 @@
 package stage
 
-// Event is an input of a Machine. It is one of the types below.
+// Event is an input of a Planner. It is one of the types below.
 type Event interface{ event() }
 
 type (
@@ -67,12 +67,12 @@ type (
 		Err   error
 	}
 
-	// Suspended says that a container is suspended, and Resumed that it continues: as the Machine wanted it, or as another did.
+	// Suspended says that a container is suspended, and Resumed that it continues: as the Planner wanted it, or as another did.
 	// The time between doesn't count for its attempt.
 	Suspended struct{ Slot SlotID }
 	Resumed   struct{ Slot SlotID }
 
-	// Unfrozen says that a container isn't suspended as the Machine wanted: the ResourceManager or the caller has refused it.
+	// Unfrozen says that a container isn't suspended as the Planner wanted: the ResourceManager or the caller has refused it.
 	Unfrozen struct{ Slot SlotID }
 
 	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.

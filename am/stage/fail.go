@@ -6,7 +6,7 @@ import (
 )
 
 // fail ends an attempt without success. It counts if it wasn't intended.
-func (m *Machine) fail(id AttemptID, why error, counts bool) {
+func (m *Planner) fail(id AttemptID, why error, counts bool) {
 	t, a := m.task(id.TaskID), m.attempt(id)
 	b := &m.tables[id.Stage]
 	h := m.slots[a.Slot].host
@@ -47,7 +47,7 @@ func (m *Machine) fail(id AttemptID, why error, counts bool) {
 }
 
 // missDeserted has outputs made again that were given up with their slots: a reduce needs them after all.
-func (m *Machine) missDeserted() {
+func (m *Planner) missDeserted() {
 	slots := m.deserted
 	m.deserted = nil
 	for _, id := range slots {
@@ -64,7 +64,7 @@ func (m *Machine) missDeserted() {
 const lostLimit = 20
 
 // lose notes that a map's output isn't there any more. It is made again if a reduce may need it.
-func (m *Machine) lose(id AttemptID) {
+func (m *Planner) lose(id AttemptID) {
 	t := m.task(id.TaskID)
 	reduces := &m.tables[Reduce]
 	if t.phase != done || t.winner != id.Number || reduces.count[done] == len(reduces.all) {
@@ -86,7 +86,7 @@ func (m *Machine) lose(id AttemptID) {
 const uselessLimit = 8
 
 // gone records that a container is over.
-func (m *Machine) gone(e Gone) {
+func (m *Planner) gone(e Gone) {
 	s := m.slot(e.Slot)
 	if s == nil {
 		return
@@ -109,7 +109,7 @@ const (
 // have any more is lost, and so is one that two hosts can't fetch; a reduce that can't fetch from several hosts, about which no other
 // complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl). A slot that serves its outputs itself can't while it is
 // suspended.
-func (m *Machine) unfetchable(e Unfetchable) {
+func (m *Planner) unfetchable(e Unfetchable) {
 	s := m.slot(e.Slot)
 	if s == nil {
 		return
@@ -140,7 +140,7 @@ func (m *Machine) unfetchable(e Unfetchable) {
 }
 
 // Disputed reports whether a complaint is about an output that the job still relies on, by a reduce that still runs.
-func (m *Machine) Disputed(e Unfetchable) bool {
+func (m *Planner) Disputed(e Unfetchable) bool {
 	s := m.slot(e.Slot)
 	if s == nil || m.over || !s.busy || s.task.Stage != Reduce || e.Map < 0 || e.Map >= len(m.tables[Map].all) {
 		return false

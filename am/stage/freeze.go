@@ -12,7 +12,7 @@ import (
 // Where slots do one task after the other and serve the outputs of maps, a slot that was lent can't go before the outputs are fetched, and
 // one that is suspended can't serve any. Nothing is frozen there.
 type freezes struct {
-	m    *Machine
+	m    *Planner
 	held []hold // in the order in which they were asked for
 	vain int    // in a row that have brought no slot
 }
@@ -292,7 +292,7 @@ func (f *freezes) goOn(s *slot) {
 }
 
 // IsSuspended reports whether a slot's container is suspended.
-func IsSuspended(m *Machine, id SlotID) bool {
+func IsSuspended(m *Planner, id SlotID) bool {
 	s := m.slot(id)
 	return s != nil && s.frozen
 }

@@ -41,10 +41,10 @@ func (a AttemptID) String() string {
 // SlotID names a container that the job has, or had. The caller counts them from 0, in the order in which it tells of them.
 type SlotID int
 
-// RequestID names a request for a container. The Machine counts them from 1.
+// RequestID names a request for a container. The Planner counts them from 1.
 type RequestID int
 
-// Job has the parameters of a Machine.
+// Job has the parameters of a Planner.
 type Job struct {
 	Maps, Reduces int
 	// Hosts returns those that have the input of a map; nil if there are none in particular. It is called once for each map.

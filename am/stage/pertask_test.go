@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// story steps a machine through a script, with slots that are granted for its latest requests.
+// story steps a planner through a script, with slots that are granted for its latest requests.
 type story struct {
 	t     *testing.T
-	m     *Machine
+	m     *Planner
 	now   time.Duration
 	slots SlotID
 	asks  map[Stage][]RequestID

@@ -14,10 +14,10 @@ import (
 	. "heddle/am/stage"
 )
 
-// liar is a cluster that does what a Machine wants, and whose workers and clocks say what they like about it.
+// liar is a cluster that does what a Planner wants, and whose workers and clocks say what they like about it.
 type liar struct {
 	t        *rapid.T
-	m        *Machine
+	m        *Planner
 	asks     []Want
 	on       []string             // by slot
 	doing    map[SlotID]AttemptID // what runs

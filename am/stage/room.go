@@ -16,7 +16,7 @@ const (
 
 // makeRoom gives up slots that only hold outputs of maps, if a reduce that needs more memory than they have finds no room beside them, or
 // a slot that is suspended finds none to continue. No other slot may ever make room for these.
-func makeRoom(m *Machine) {
+func makeRoom(m *Planner) {
 	if !wedged(m) {
 		m.idleSince = never
 		return
@@ -49,7 +49,7 @@ func makeRoom(m *Machine) {
 
 // countIdle leaves out the time for which no slot could make room, as others had that of slots that were suspended. It returns which can now,
 // if nothing runs. If the job's own slots are suspended in turn, for one another, one always can.
-func countIdle(m *Machine) (ids []SlotID, suffices bool) {
+func countIdle(m *Planner) (ids []SlotID, suffices bool) {
 	if m.idleSince == never {
 		return nil, false
 	}
@@ -63,7 +63,7 @@ func countIdle(m *Machine) (ids []SlotID, suffices bool) {
 
 // wedged reports whether nothing runs or is about to, though there is something to do, and slots without a task hold outputs. The rest then
 // waits for containers, or for slots that are suspended.
-func wedged(m *Machine) bool {
+func wedged(m *Planner) bool {
 	if m.over {
 		return false
 	}
@@ -80,7 +80,7 @@ func wedged(m *Machine) bool {
 
 // inTheWay returns the slots with the fewest outputs that are to go: all on one host. It reports whether their room suffices for a reduce.
 // If slots are suspended, it returns one beside them, and whether its room is enough isn't known.
-func inTheWay(m *Machine) (ids []SlotID, suffices bool) {
+func inTheWay(m *Planner) (ids []SlotID, suffices bool) {
 	least := 0
 	byHost := map[host][]SlotID{}
 	for _, id := range m.live {
@@ -111,7 +111,7 @@ func inTheWay(m *Machine) (ids []SlotID, suffices bool) {
 
 // roomIsForReduces reports whether room was made and the job has no slot yet that does for reduces. It asks for such a slot alone then, which
 // does for maps as well: slots for maps would take the room, and hold it again.
-func roomIsForReduces(m *Machine) bool {
+func roomIsForReduces(m *Planner) bool {
 	return m.rooms > 0 && !m.job.PerTask && len(m.tables[Reduce].all) > 0 &&
 		!slices.ContainsFunc(m.live, func(id SlotID) bool { return m.slots[id].memory >= m.job.ReduceMemory })
 }

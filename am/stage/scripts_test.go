@@ -19,7 +19,7 @@ type scripted struct {
 	cuts    []Cut
 	worth   map[string]bool // hosts on which copies are worth while; nil: all
 	dropped bool            // copies are worth while nowhere any more
-	m       *Machine
+	m       *Planner
 }
 
 func (p *scripted) Due(*Facts) bool                 { return p.due }
@@ -41,12 +41,12 @@ func (p *scripted) Worth(_ Copy, _ time.Duration, _ Running, node int) bool {
 	return !p.dropped && (node < 0 || p.worth == nil || p.worth[p.m.nodes[node].name])
 }
 
-// TestScripts plays the jobs in testdata. A line is what happens, such as "3 ready 0": at 3 s slot 0 wants a task. What the machine wants then
+// TestScripts plays the jobs in testdata. A line is what happens, such as "3 ready 0": at 3 s slot 0 wants a task. What the planner wants then
 // is indented. "facts" shows where the job is.
 func TestScripts(t *testing.T) {
 	golden.Scripts(t, func(t *testing.T, script string) string {
 		var out strings.Builder
-		var m *Machine
+		var m *Planner
 		p := &scripted{}
 		for i, line := range strings.Split(strings.TrimSuffix(script, "\n"), "\n") {
 			if strings.HasPrefix(line, " ") {

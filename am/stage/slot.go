@@ -41,7 +41,7 @@ const (
 	classes
 )
 
-func (m *Machine) classify(s *slot) class {
+func (m *Planner) classify(s *slot) class {
 	switch {
 	case !s.idle || s.spent || s.overdue || s.frozen || s.lent || m.nodes[s.host].shunned():
 		return busy
@@ -54,14 +54,14 @@ func (m *Machine) classify(s *slot) class {
 }
 
 // reckon notes what a slot can do now.
-func (m *Machine) reckon(s *slot) {
+func (m *Planner) reckon(s *slot) {
 	m.pools[s.pool].idle[s.class]--
 	s.class, s.pool = m.classify(s), m.poolOf(s.stage)
 	m.pools[s.pool].idle[s.class]++
 }
 
 // devote gives a slot that has had its task another one, of a stage.
-func (m *Machine) devote(id SlotID, to Stage) {
+func (m *Planner) devote(id SlotID, to Stage) {
 	s := &m.slots[id]
 	s.stage, s.spent = to, false
 	if s.known {
@@ -69,7 +69,7 @@ func (m *Machine) devote(id SlotID, to Stage) {
 	}
 }
 
-func (m *Machine) admit(id SlotID, h host, memory int64, asked Stage) {
+func (m *Planner) admit(id SlotID, h host, memory int64, asked Stage) {
 	s := &m.slots[id]
 	*s = slot{host: h, memory: memory, known: true, idle: true, seen: m.now, stage: asked, pool: m.poolOf(asked)}
 	m.live = append(m.live, id)
@@ -83,7 +83,7 @@ func (m *Machine) admit(id SlotID, h host, memory int64, asked Stage) {
 }
 
 // remove forgets a slot, but for what it was doing.
-func (m *Machine) remove(id SlotID) {
+func (m *Planner) remove(id SlotID) {
 	s := &m.slots[id]
 	s.known = false
 	m.freezes.goOn(s)
@@ -101,7 +101,7 @@ func (m *Machine) remove(id SlotID) {
 }
 
 // leave gives a slot up. why is the failure of its task, which counts if the slot or its node is to blame.
-func (m *Machine) leave(id SlotID, why error, fault bool) {
+func (m *Planner) leave(id SlotID, why error, fault bool) {
 	m.remove(id)
 	if m.over {
 		return
@@ -122,7 +122,7 @@ func (m *Machine) leave(id SlotID, why error, fault bool) {
 }
 
 // bury gives up slots that have been silent for too long: their processes, or their machines, are frozen.
-func (m *Machine) bury() {
+func (m *Planner) bury() {
 	limit := m.job.Silence
 	if limit <= 0 || m.over {
 		return
@@ -151,7 +151,7 @@ const (
 
 // overtake gives the tasks of slots whose workers don't start to others, while others' workers do: their nodes may be gone
 // unnoticed. Such a slot has no attempt that could be copied.
-func (m *Machine) overtake() {
+func (m *Planner) overtake() {
 	if m.job.Speculator == nil || m.over || m.starts.n == 0 {
 		return
 	}
@@ -179,7 +179,7 @@ type node struct {
 }
 
 // nodeLost records that a node is lost.
-func (m *Machine) nodeLost(e NodeLost) {
+func (m *Planner) nodeLost(e NodeLost) {
 	n := &m.nodes[m.host(e.Host)]
 	outputs := n.outputs
 	n.outputs = nil
@@ -189,7 +189,7 @@ func (m *Machine) nodeLost(e NodeLost) {
 }
 
 // host returns the number of a host.
-func (m *Machine) host(name string) host {
+func (m *Planner) host(name string) host {
 	h, ok := m.names[name]
 	if !ok {
 		h = host(len(m.nodes))
@@ -201,7 +201,7 @@ func (m *Machine) host(name string) host {
 
 // strike counts a failure of a host's. A host with several isn't used any more, before a task has failed there as often as
 // it may (Hadoop: mapreduce.job.maxtaskfailures.per.tracker). At least half of the cluster stays in use.
-func (m *Machine) strike(h host) {
+func (m *Planner) strike(h host) {
 	n := &m.nodes[h]
 	n.strikes++
 	limit := max(1, min(m.job.NodeFailures, m.job.Tries[Map]-1, m.job.Tries[Reduce]-1))
@@ -223,7 +223,7 @@ func (m *Machine) strike(h host) {
 const forgiving = 30 * time.Second
 
 // forgive takes bad nodes into use again, once and for all, if nothing runs without them.
-func (m *Machine) forgive() {
+func (m *Planner) forgive() {
 	free := 0
 	for p := range m.pools {
 		free += m.pools[p].idle[coming] + m.pools[p].idle[able] + m.pools[p].idle[small]

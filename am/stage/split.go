@@ -7,7 +7,7 @@ import (
 
 // cuts are attempts at maps that are told to stop early, so that other tasks do the rest of their input.
 type cuts struct {
-	m    *Machine
+	m    *Planner
 	open []order // that weren't answered
 }
 

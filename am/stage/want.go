@@ -30,7 +30,7 @@ func (p *pool) leastNeeded(requests []request) RequestID {
 }
 
 // poolOf returns the number of a stage's pool.
-func (m *Machine) poolOf(s Stage) int {
+func (m *Planner) poolOf(s Stage) int {
 	if m.job.PerTask {
 		return int(s)
 	}
@@ -38,7 +38,7 @@ func (m *Machine) poolOf(s Stage) int {
 }
 
 // wanted returns how many tasks the slots of a pool could begin with now.
-func (m *Machine) wanted(pool int) (n int) {
+func (m *Planner) wanted(pool int) (n int) {
 	if m.over {
 		return 0
 	}
@@ -52,7 +52,7 @@ func (m *Machine) wanted(pool int) (n int) {
 }
 
 // mayBegin returns how many of the reduces that wait may begin now.
-func mayBegin(m *Machine) int {
+func mayBegin(m *Planner) int {
 	if !m.due || m.relieved && !roomIsForReduces(m) { // a reduce would take the room again, where it needs less than a map
 		return 0
 	}
@@ -65,7 +65,7 @@ func mayBegin(m *Machine) int {
 }
 
 // free returns the number of a pool's slots that could take a task, or are on their way.
-func (m *Machine) free(pool int) int {
+func (m *Planner) free(pool int) int {
 	idle := &m.pools[pool].idle
 	n := idle[coming] + idle[able]
 	if pool == m.poolOf(Map) && m.tables[Map].count[waiting] > 0 && !roomIsForReduces(m) {
@@ -75,7 +75,7 @@ func (m *Machine) free(pool int) int {
 }
 
 // adjust asks for containers for the tasks that wait, or takes back what isn't needed any more.
-func (m *Machine) adjust() {
+func (m *Planner) adjust() {
 	for i := range m.pools {
 		p := &m.pools[i]
 		n := max(0, m.wanted(i)-m.free(i)) - p.open
@@ -100,7 +100,7 @@ func (m *Machine) adjust() {
 }
 
 // unasked returns a task that waits and for which no container was asked for: reduces first, if they begin before the maps end.
-func (m *Machine) unasked(pool int) *task {
+func (m *Planner) unasked(pool int) *task {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	ofMaps, ofReduces := pool == m.poolOf(Map), pool == m.poolOf(Reduce) && m.asking[Reduce] < mayBegin(m)
 	if ofReduces && (!ofMaps || maps.redo == 0 || roomIsForReduces(m)) {
@@ -119,7 +119,7 @@ func (m *Machine) unasked(pool int) *task {
 	return nil
 }
 
-func (m *Machine) ask(r request) RequestID {
+func (m *Planner) ask(r request) RequestID {
 	id := RequestID(len(m.requests))
 	m.requests = append(m.requests, r)
 	if !r.copy {
@@ -132,7 +132,7 @@ func (m *Machine) ask(r request) RequestID {
 }
 
 // served drops a request. Its task may need to ask again.
-func (m *Machine) served(id RequestID) {
+func (m *Planner) served(id RequestID) {
 	r := &m.requests[id]
 	r.open = false
 	m.pools[m.poolOf(r.task.Stage)].open--
@@ -145,7 +145,7 @@ func (m *Machine) served(id RequestID) {
 }
 
 // granted takes a container in, or gives it back if there is nothing to do for it.
-func (m *Machine) granted(e Granted) {
+func (m *Planner) granted(e Granted) {
 	for int(e.Slot) >= len(m.slots) {
 		m.slots = append(m.slots, slot{})
 	}

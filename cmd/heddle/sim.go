@@ -34,7 +34,7 @@ type simulation struct {
 
 	nodes, perRack, slots int
 	labels, attributes    []string
-	tree                  *queue.Tree // of the driver
+	tree                  *queue.Tree // of the recorder
 
 	tasks, perJob int
 	mean          time.Duration
@@ -97,7 +97,7 @@ func (o *simulation) run(out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := o.driver()
+	s, err := o.recorder()
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ func (o *simulation) scheduler() string {
 	return "scheduler and queues: of " + dir
 }
 
-// driver returns a driver with the configured scheduler and queues. Without a configuration it is first come, first
+// recorder returns a recorder with the configured scheduler and queues. Without a configuration it is first come, first
 // served.
-func (o *simulation) driver() (*eventlog.Driver, error) {
+func (o *simulation) recorder() (*eventlog.Recorder, error) {
 	cfg, queues := scheduler.Config{Minimum: o.options.Slot}, &eventlog.Source{Keys: map[string]string{
 		"yarn.resourcemanager.scheduler.class": "fifo",
 	}}

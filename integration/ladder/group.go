@@ -37,7 +37,7 @@ type process struct {
 }
 
 // enclose starts n children that hold so many bytes together, in a group of a size that leaves room for them.
-func enclose(ctx context.Context, d cgroup.Driver, o *Options, n int, bytes int64) (_ *enclosed, err error) {
+func enclose(ctx context.Context, d cgroup.Handler, o *Options, n int, bytes int64) (_ *enclosed, err error) {
 	e := &enclosed{size: records.NewResource(bytes>>20*5/4+256+int64(n)*16, int64(runtime.NumCPU()))}
 	rules := &enclosure.Rules{Resource: e.size, Cores: float64(runtime.NumCPU()), LimitMemory: true}
 	e.box = enclosure.New(d, rules, fmt.Sprintf("bench-%d", n), e.size)

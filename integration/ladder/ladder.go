@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) (r *Result, err error) {
 }
 
 // measureCPU suspends and resumes processes that compute, and moves no memory.
-func measureCPU(ctx context.Context, d cgroup.Driver, o *Options, n int, r *Result) (err error) {
+func measureCPU(ctx context.Context, d cgroup.Handler, o *Options, n int, r *Result) (err error) {
 	e, err := enclose(ctx, d, o, n, 1<<20*int64(n))
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func SwapTo(kind, dir string, bytes int64) (off func() error, err error) {
 
 // measureMemory pages a process out to the footprint, and resumes it. Dirty memory was written since it was last paged out; clean
 // memory was only read.
-func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string, r *Result) (err error) {
+func measureMemory(ctx context.Context, d cgroup.Handler, o *Options, kind string, r *Result) (err error) {
 	off, err := SwapTo(kind, o.Dir, 3*o.Bytes)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func taskCores(jobs int) int { return jobs + 1 }
 type cluster struct {
 	*daemons.Cluster
 	nodes  []Node
-	groups cgroup.Driver
+	groups cgroup.Handler
 	group  []cgroup.Group // by node
 	disks  []string       // folders of blkio groups, by node
 	conf   *conf.Config

@@ -195,7 +195,7 @@ const maxMethods = 40
 // methods of coats. A coat is a struct of the package that holds nothing but a pointer to the struct. The number is the most that each may have.
 var manyFunctions = map[string]int{
 	"am/mapreduce.coordinator":            52,
-	"am/stage.Machine":                    71,
+	"am/stage.Planner":                    71,
 	"cmd/heddle/internal/command.session": 101,
 	"conf.Config":                         79,
 	"integration/daemons.Cluster":         49,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A ResourceManager changes its scheduler through one door (eventlog.Driver), so that all that it does is on record. Only a trial of a configuration has
+// A ResourceManager changes its scheduler through one door (eventlog.Recorder), so that all that it does is on record. Only a trial of a configuration has
 // another scheduler, which it throws away.
 func TestTheSchedulerHasOneDoor(t *testing.T) {
 	looked := 0

@@ -272,17 +272,7 @@ func TestNamesUseWordsInOneMeaning(t *testing.T) {
 			t.Errorf("package %s: what sorts is a ranking", name)
 		}
 		for _, f := range p.files {
-			names := namesOf(f)
-			for _, d := range f.Decls {
-				if g, ok := d.(*ast.GenDecl); ok {
-					for _, spec := range g.Specs {
-						if s, ok := spec.(*ast.TypeSpec); ok {
-							names = append(names, s.Name)
-						}
-					}
-				}
-			}
-			for _, id := range names {
+			for _, id := range append(namesOf(f), typesOf(f)...) {
 				if seen++; word.MatchString(id.Name) && id.Name != "inOrder" {
 					t.Errorf("%s: %s: an order is told to a node; what sorts is a ranking, or an ordering policy", sources.Position(id.Pos()), id.Name)
 				}

@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Parent is a group of groups. Its own limits bound all of them together; as a Driver it makes groups in it. It has no processes of its own.
+// Parent is a group of groups. Its own limits bound all of them together; as a Handler it makes groups in it. It has no processes of its own.
 type Parent interface {
-	Driver
+	Handler
 	// SetLimits changes the limits of all groups together, as Group.SetLimits does for one.
 	SetLimits(l Limits) error
 	// Usage returns what all groups use together. Those that were removed count in CPU, Peak and OOMKills.
 	Usage() (Usage, error)
 }
 
-// parent is a kernelDriver whose groups lie in a group.
+// parent is a kernelHandler whose groups lie in a group.
 type parent struct {
-	*kernelDriver
-	of   *kernelDriver
+	*kernelHandler
+	of   *kernelHandler
 	name string
 }
 
 // Below makes a group that bounds other groups together, or takes over the one that an earlier life has left, with its groups. Close of the Parent
 // removes it, once it is empty. It fails with errors.ErrUnsupported where the kernel doesn't bound groups together.
-func (d *kernelDriver) Below(name string, l Limits) (p Parent, err error) {
+func (d *kernelHandler) Below(name string, l Limits) (p Parent, err error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (d *kernelDriver) Below(name string, l Limits) (p Parent, err error) {
 	if err := d.limiter.prepare(name); err != nil {
 		return nil, err
 	}
-	in.kernelDriver = &kernelDriver{
+	in.kernelHandler = &kernelHandler{
 		kind: d.kind, tree: d.tree, origins: d.origins, missing: d.missing, open: map[*kernelGroup]struct{}{}, made: append(d.holder.folders(name), d.limiter.limited(name)...),
 	}
 	if in.holder, in.limiter, err = d.within(name); err != nil {
@@ -59,7 +59,7 @@ func (d *kernelDriver) Below(name string, l Limits) (p Parent, err error) {
 }
 
 // within returns the holder and the limiter of groups that lie in a group.
-func (d *kernelDriver) within(name string) (holder, limiter, error) {
+func (d *kernelHandler) within(name string) (holder, limiter, error) {
 	switch l := d.limiter.(type) {
 	case *unified:
 		u, err := l.within(name)
@@ -127,7 +127,7 @@ func (p *parent) Usage() (Usage, error) {
 }
 
 // isParent reports whether a group was made by Below in this life.
-func (d *kernelDriver) isParent(name string) bool {
+func (d *kernelHandler) isParent(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Contains(d.parents, name)

@@ -19,7 +19,7 @@ func hoarding(megabytes int) string {
 
 // Groups that each may use all of an amount may do so together only, while the amount changes as well.
 func TestGroupsOfAParentAreBoundTogether(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		p, err := d.Below("lent", Limits{Memory: 200 * mb, Shares: 1})
 		if !d.Capabilities().MemoryLimit {
 			if err == nil {
@@ -74,7 +74,7 @@ func TestGroupsOfAParentAreBoundTogether(t *testing.T) {
 
 // A NodeManager that starts again finds the groups that an earlier life has left in the parent.
 func TestAParentIsFoundAgain(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		p, err := d.Below("lent", Limits{})
 		if err != nil {
 			return // see above

@@ -1,14 +1,14 @@
 // Package cgroup keeps the processes of a container together: it limits them, measures them, freezes and thaws them and
 // kills them as a whole, including daemons that left their session.
 //
-// A Driver is chosen by Detect from what the machine has:
+// A Handler is chosen by Detect from what the machine has:
 //
 //	v2      the unified hierarchy has the controllers (today's distributions)
 //	hybrid  v1 hierarchies have the controllers, and a v2 group of each container freezes and kills it
 //	v1      v1 hierarchies only, with the v1 freezer
 //	none    no cgroups to write to: members are found in the process table, stopped and killed by signals
 //
-// Capabilities.Missing lists in words what the chosen driver can't promise, for the node's report and for people.
+// Capabilities.Missing lists in words what the chosen handler can't promise, for the node's report and for people.
 //
 // Groups lie at MOUNT/ROOT/ID/NAME: ROOT is heddle.cgroup.root, ID tells several NodeManagers of a machine apart, NAME
 // is a container's id. The NodeManager itself has MOUNT/ROOT/nodemanager, as far as that gives it the CPU before its containers. A group has no owner but the file system: a NodeManager that was killed finds its groups again
@@ -27,10 +27,10 @@ import (
 	"time"
 )
 
-// Kind names a driver.
+// Kind names a handler.
 type Kind string
 
-// The drivers; Auto lets Detect choose.
+// The kinds of handlers; Auto lets Detect choose.
 const (
 	Auto   Kind = "auto"
 	V2     Kind = "v2"
@@ -52,9 +52,9 @@ type Limits struct {
 	Pids   int64   // processes and threads
 }
 
-// Usage is the use of resources by a group so far. Fields that the driver can't tell are −1.
+// Usage is the use of resources by a group so far. Fields that the handler can't tell are −1.
 type Usage struct {
-	CPU       time.Duration // all processes that ever were in the group; of driver none: those in it now
+	CPU       time.Duration // all processes that ever were in the group; of handler none: those in it now
 	Memory    int64         // bytes in use, without page cache that could be dropped at once
 	Peak      int64         // highest memory use so far in bytes, page cache included
 	OOMKills  int64         // processes that the kernel killed because the group was at its memory limit
@@ -62,7 +62,7 @@ type Usage struct {
 	Processes int           // alive now
 }
 
-// Capabilities tell which operations a driver supports on this machine.
+// Capabilities tell which operations a handler supports on this machine.
 type Capabilities struct {
 	Suspend     bool // Freeze and Thaw
 	KillTree    bool // Kill reaches every descendant, wherever it went
@@ -100,8 +100,8 @@ func (c Capabilities) Features() []string {
 	return out
 }
 
-// Driver makes groups. Its methods may be called from several goroutines.
-type Driver interface {
+// Handler makes groups. Its methods may be called from several goroutines.
+type Handler interface {
 	Kind() Kind
 	Capabilities() Capabilities
 
@@ -111,16 +111,16 @@ type Driver interface {
 	// Open returns a group that is there already, for instance from before a restart, or ErrNotFound.
 	Open(name string) (Group, error)
 
-	// Groups returns the names of all groups there are, but for those that Below made. Driver none can't know and returns none.
+	// Groups returns the names of all groups there are, but for those that Below made. Kind none can't know and returns none.
 	Groups() ([]string, error)
 
-	// Below makes a group for groups, which bounds them together. See kernelDriver.Below. Groups doesn't name it.
+	// Below makes a group for groups, which bounds them together. See kernelHandler.Below. Groups doesn't name it.
 	Below(name string, l Limits) (Parent, error)
 
 	// Unseat puts a program that this process runs for itself, and that may take its time, where Options.First found this process.
 	Unseat(pid int) error
 
-	// Close removes what the driver itself has made, as far as it is empty. Groups that are left stay as they are.
+	// Close removes what the handler itself has made, as far as it is empty. Groups that are left stay as they are.
 	Close() error
 }
 

@@ -24,9 +24,9 @@ type Options struct {
 	Log *logrus.Entry
 }
 
-// Detect finds out, by trying, what this process may do with cgroups, and returns the best driver. With Kind Auto it
-// never fails for want of cgroups: the driver's Capabilities show what is missing.
-func Detect(o Options) (Driver, error) {
+// Detect finds out, by trying, what this process may do with cgroups, and returns the best handler. With Kind Auto it
+// never fails for want of cgroups: the handler's Capabilities show what is missing.
+func Detect(o Options) (Handler, error) {
 	switch o.Kind {
 	case "":
 		o.Kind = Auto
@@ -47,13 +47,13 @@ func Detect(o Options) (Driver, error) {
 	return newSignals(o.Log, []string{fmt.Sprintf("no cgroups can be used: %v", err)}), nil
 }
 
-func detect(o Options) (Driver, error) {
+func detect(o Options) (Handler, error) {
 	found, own, err := mounts.Look()
 	if err != nil {
 		return nil, err
 	}
 	s := site{tree: kernelTree{}, mounts: found, own: own, root: o.Root, id: o.ID}
-	d, err := s.driver(o.Kind)
+	d, err := s.handler(o.Kind)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestFreezeAndKillOfTheUnusual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		script := waitVariable + "=threads " + self + " & bash -c 'kill -STOP $$' & tail -f /dev/null & read -r"
 		g, _ := run(t, d, "container_1_1_1_u", Limits{Pids: 2*threads + 100}, script)
 		var many int
@@ -31,7 +31,7 @@ func TestFreezeAndKillOfTheUnusual(t *testing.T) {
 			return many != 0 && inState(t, g, "bash", 'T') && inState(t, g, "tail", 'S')
 		})
 		inner := ""
-		if k, ok := d.(*kernelDriver); ok {
+		if k, ok := d.(*kernelHandler); ok {
 			inner = own(t, k, g)
 		}
 		for range 2 {
@@ -66,7 +66,7 @@ func TestFreezeAndKillOfTheUnusual(t *testing.T) {
 
 // A program that was killed while it froze a group may have frozen it; the next one freezes it again, and it must thaw all the same.
 func TestThawOfWhatAnEarlierLifeFroze(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_e", Limits{}, "tail -f /dev/null & read -r")
 		await.Until(t, "all are there", func() bool { return inState(t, g, "tail", 'S') })
 		if err := g.Freeze(deadline(t)); err != nil {
@@ -94,7 +94,7 @@ func TestThawOfWhatAnEarlierLifeFroze(t *testing.T) {
 }
 
 // own makes a group below another one in all hierarchies, as a process in it might, moves one there and freezes it.
-func own(t *testing.T, d *kernelDriver, g Group) (folder string) {
+func own(t *testing.T, d *kernelHandler, g Group) (folder string) {
 	t.Helper()
 	tail := running(t, g, "tail")[0]
 	for _, folder = range append(d.limiter.limited(g.Name()), d.holder.folders(g.Name())...) {

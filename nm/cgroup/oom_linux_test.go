@@ -95,7 +95,7 @@ func TestWithoutInotifyFilesAreLookedAt(t *testing.T) {
 
 // Whatever the kernel, a limit below what is in use is refused, and nobody is killed for it.
 func TestALimitBelowWhatIsInUseIsRefused(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		if !d.Capabilities().MemoryLimit {
 			return
 		}
@@ -148,7 +148,7 @@ func TestALimitBelowWhatIsInUseIsRefused(t *testing.T) {
 
 // More containers than a user has inotify instances fit on a node, and the last one's end for want of memory is seen.
 func TestHundredsOfGroups(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		const n = 300
 		before := instances(t)
 		var groups []Group

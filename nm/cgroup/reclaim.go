@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Memory has the parts of a group's memory, in bytes. Fields that the driver can't tell are −1.
+// Memory has the parts of a group's memory, in bytes. Fields that the handler can't tell are −1.
 type Memory struct {
 	Anon    int64 // of programs; only swap can take it back
 	File    int64 // page cache, files in memory (tmpfs) included
@@ -64,7 +64,7 @@ func swap(t tree) (int64, error) {
 }
 
 // canReclaim reports whether memory of programs can be taken back, and why if not.
-func (d *kernelDriver) canReclaim() (bool, string) {
+func (d *kernelHandler) canReclaim() (bool, string) {
 	const loss = "the memory of suspended containers stays where it is, and counts as held"
 	if !d.limiter.swaps() {
 		return false, "the kernel doesn't count what groups have paged out: " + loss

@@ -61,13 +61,13 @@ func (h heldMemory) sum() string {
 	return strings.TrimSpace(line)
 }
 
-func holding(t *testing.T, d Driver, l Limits, bytes int) (Group, heldMemory) {
+func holding(t *testing.T, d Handler, l Limits, bytes int) (Group, heldMemory) {
 	t.Helper()
 	return holdingWhat(t, d, l, strconv.Itoa(bytes))
 }
 
 // holdingWhat is a process of the test's own program that holds memory.
-func holdingWhat(t *testing.T, d Driver, l Limits, what string) (Group, heldMemory) {
+func holdingWhat(t *testing.T, d Handler, l Limits, what string) (Group, heldMemory) {
 	t.Helper()
 	g, err := d.Create("c", l)
 	if err != nil {
@@ -105,7 +105,7 @@ func holdingWhat(t *testing.T, d Driver, l Limits, what string) (Group, heldMemo
 // What is taken back of a frozen group, and read back, is what it was; the limits are lifted, and it lives on.
 func TestContentsSurviveReclaim(t *testing.T) {
 	swapfile.On(t, 256<<20)
-	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Handler) {
 		const size, least = 96 << 20, 16 << 20
 		running := Limits{Memory: 256 << 20}
 		g, held := holding(t, d, running, size)
@@ -158,7 +158,7 @@ func TestContentsSurviveReclaim(t *testing.T) {
 // No more of a frozen group is written than was asked for, though the disk may be slow: others need it, too.
 func TestReclaimLeavesTheRest(t *testing.T) {
 	swapfile.On(t, 256<<20)
-	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Handler) {
 		const size = 128 << 20
 		g, held := holding(t, d, Limits{Memory: 256 << 20, Swap: 256 << 20}, size)
 		held.sum()
@@ -180,7 +180,7 @@ func TestReclaimLeavesTheRest(t *testing.T) {
 // Memory that a process shares, as those do that fork, is paged out and read back like its own.
 func TestSharedMemoryIsReadBack(t *testing.T) {
 	swapfile.On(t, 256<<20)
-	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Handler) {
 		const size = 64 << 20
 		g, held := holdingWhat(t, d, Limits{Memory: 256 << 20, Swap: 256 << 20}, fmt.Sprint("shared ", size))
 		want := held.sum()
@@ -221,7 +221,7 @@ func memory(t *testing.T, g Group) Memory {
 // A running group that needs more than it is squeezed to waits or pages out. It isn't killed, and goes on when it gets what it needs.
 func TestASqueezedGroupIsNotKilled(t *testing.T) {
 	swapfile.On(t, 256<<20)
-	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Handler) {
 		const size = 64 << 20
 		g, held := holding(t, d, Limits{Memory: 256 << 20, High: 24 << 20, Swap: 256 << 20}, size)
 		var sums [2]string

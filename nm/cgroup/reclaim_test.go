@@ -48,7 +48,7 @@ func TestReclaimInSteps(t *testing.T) {
 // A suspended group is squeezed by memory.high, which kills nobody, and may swap; when it goes on both are as they were.
 func TestV2SqueezesAndLetsGo(t *testing.T) {
 	f := newFakeV2(sys, "memory")
-	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	d, err := v2Site(f, "/", "/heddle").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestV2SqueezesAndLetsGo(t *testing.T) {
 // The kernel counts as paged out also what is in memory and on disk.
 func TestV2CountsWhatIsPagedOutOnly(t *testing.T) {
 	f := newFakeV2(sys, "memory")
-	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	d, err := v2Site(f, "/", "/heddle").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestV2CountsWhatIsPagedOutOnly(t *testing.T) {
 
 func TestWhyNothingCanBeReclaimed(t *testing.T) {
 	f := newFakeV2(sys, "cpu", "memory", "pids")
-	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	d, err := v2Site(f, "/", "/heddle").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func (x *takes) reclaim(_ context.Context, _ string, bytes int64) error {
 // Where processes can't be told to be paged out, limits take their memory.
 func TestMemoryIsTakenWithoutAdvice(t *testing.T) {
 	limits := &takes{}
-	g := &kernelGroup{d: &kernelDriver{holder: noAdvice{}, limiter: limits}, name: "g"}
+	g := &kernelGroup{d: &kernelHandler{holder: noAdvice{}, limiter: limits}, name: "g"}
 	if err := g.Reclaim(t.Context(), 5); limits.bytes != 5 || err != nil {
 		t.Errorf("%d, %v", limits.bytes, err)
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // sit moves a process from its group to the seat, until Close. Other NodeManagers may have the same seat.
-func (d *kernelDriver) sit(pid int, from string) error {
+func (d *kernelHandler) sit(pid int, from string) error {
 	top, file, _, _ := d.limiter.weight(0)
 	if top == "" {
 		return nil // groups have no weight
@@ -43,7 +43,7 @@ func (d *kernelDriver) sit(pid int, from string) error {
 	return err
 }
 
-func (d *kernelDriver) Unseat(pid int) error {
+func (d *kernelHandler) Unseat(pid int) error {
 	if d.from == "" {
 		return nil
 	}

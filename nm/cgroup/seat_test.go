@@ -29,7 +29,7 @@ func TestV2Seat(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d, err := v2Site(f, own, "").driver(V2)
+		d, err := v2Site(f, own, "").handler(V2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestV2Seat(t *testing.T) {
 // Without controllers groups have no weight, and the process stays where it is.
 func TestNoSeatWithoutWeights(t *testing.T) {
 	f := newFakeV2(sys)
-	d, err := v2Site(f, "/", "").driver(V2)
+	d, err := v2Site(f, "/", "").handler(V2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,11 @@ import (
 	"heddle/nm/proc"
 )
 
-// Marker is the environment variable by which driver none recognizes the processes of a group: its value is the
-// group's name. The starter of a group's first process sets it, whatever the driver.
+// Marker is the environment variable by which handler none recognizes the processes of a group: its value is the
+// group's name. The starter of a group's first process sets it, whatever the handler.
 const Marker = "CONTAINER_ID"
 
-// signals is the driver none. A process is a member of a group when it was put there with Add, descends from a member,
+// signals is the handler none. A process is a member of a group when it was put there with Add, descends from a member,
 // shares a member's session, or has the group's name in its environment. All of this is looked up in the process table
 // again each time, so that daemons which changed session and lost their parent are found by their environment. A process
 // that has also cleaned its environment escapes. Only processes of the group's owner are believed, as far as that user
@@ -33,7 +33,7 @@ type signals struct {
 	origins *origins.Origins
 }
 
-var _ Driver = (*signals)(nil)
+var _ Handler = (*signals)(nil)
 
 func newSignals(log *logrus.Entry, missing []string) *signals {
 	return &signals{log: log, origins: origins.New(Marker), missing: append(missing,

@@ -14,7 +14,7 @@ import (
 	"heddle/nm/cgroup/origins"
 )
 
-// site is the machine as a driver finds it.
+// site is the machine as a handler finds it.
 type site struct {
 	tree   tree
 	mounts []mounts.Mount
@@ -64,7 +64,7 @@ func (s *site) holder(kind Kind, v2 *unified, limited bool) (holder, error) {
 	return &freezer{tree: s.tree, top: top}, err
 }
 
-func (s *site) driver(kind Kind) (*kernelDriver, error) {
+func (s *site) handler(kind Kind) (*kernelHandler, error) {
 	legacyTops := make(map[string]string)
 	if kind != V2 {
 		for _, c := range append([]string{"cpuacct"}, "cpu", "memory", "pids") {
@@ -79,7 +79,7 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 		}
 	}
 
-	d := &kernelDriver{tree: s.tree, origins: origins.New(Marker), open: make(map[*kernelGroup]struct{})}
+	d := &kernelHandler{tree: s.tree, origins: origins.New(Marker), open: make(map[*kernelGroup]struct{})}
 	v2 := &unified{tree: s.tree}
 	var err error
 	if d.holder, err = s.holder(kind, v2, len(legacyTops) > 0); err != nil {
@@ -132,7 +132,7 @@ func (s *site) given(m mounts.Mount, controller string) (folder string, ok bool)
 }
 
 // first has this process get the CPU before all groups do.
-func (s *site) first(d *kernelDriver) {
+func (s *site) first(d *kernelHandler) {
 	controller := "cpu"
 	if d.kind == V2 {
 		controller = ""

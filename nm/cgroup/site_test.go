@@ -24,7 +24,7 @@ func v2Site(f *fakeV2, own, root string) *site {
 
 func TestV2LimitsAsWritten(t *testing.T) {
 	f := newFakeV2(sys, "cpuset", "cpu", "io", "memory", "pids")
-	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	d, err := v2Site(f, "/", "/heddle").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestV2WeightOfAllGroups(t *testing.T) {
 	if err := f.mkdir(sys + "/system"); err != nil {
 		t.Fatal(err)
 	}
-	d, err := v2Site(f, "/", "/system/heddle").driver(Auto)
+	d, err := v2Site(f, "/", "/system/heddle").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestV2WeightOfAllGroups(t *testing.T) {
 // A measurement reads each file once, though cpu.stat has two figures of it.
 func TestAMeasurementReadsEachFileOnce(t *testing.T) {
 	f := newFakeV2(sys, "cpu", "memory", "pids")
-	d, err := v2Site(f, "/", "/heddle").driver(V2)
+	d, err := v2Site(f, "/", "/heddle").handler(V2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestAMeasurementReadsEachFileOnce(t *testing.T) {
 
 func TestV2GroupLifecycle(t *testing.T) {
 	f := newFakeV2(sys, "cpu", "memory", "pids")
-	d, err := v2Site(f, "/", "/heddle").driver(V2)
+	d, err := v2Site(f, "/", "/heddle").handler(V2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestV2BelowTheOwnGroup(t *testing.T) {
 		}
 		return nil
 	}
-	d, err := v2Site(f, "/slice/unit", "").driver(Auto)
+	d, err := v2Site(f, "/slice/unit", "").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,14 +191,14 @@ func TestV2BelowTheOwnGroup(t *testing.T) {
 		t.Errorf("moved down: %q", got)
 	}
 	// after a restart within the moved group the same folder is found again
-	again, err := v2Site(f, "/slice/unit/"+leaf, "").driver(Auto)
+	again, err := v2Site(f, "/slice/unit/"+leaf, "").handler(Auto)
 	if err != nil || again.holder.(*unified).top != d.holder.(*unified).top {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 }
 
 func TestV2WithoutControllersStillFreezesAndKills(t *testing.T) {
-	d, err := v2Site(newFakeV2(sys), "/", "").driver(Auto)
+	d, err := v2Site(newFakeV2(sys), "/", "").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,21 +208,21 @@ func TestV2WithoutControllersStillFreezesAndKills(t *testing.T) {
 	}
 }
 
-func TestAnUnwritableTreeIsNoDriver(t *testing.T) {
+func TestAnUnwritableTreeIsNoHandler(t *testing.T) {
 	f := newFakeV2(sys, "cpu")
 	f.deny = func(string) error { return syscall.EROFS }
-	if d, err := v2Site(f, "/", "").driver(Auto); err == nil {
+	if d, err := v2Site(f, "/", "").handler(Auto); err == nil {
 		t.Errorf("got %+v", d)
 	}
-	if _, err := (&site{tree: f, id: "h:1"}).driver(Auto); err == nil {
-		t.Error("no hierarchy at all gave a driver")
+	if _, err := (&site{tree: f, id: "h:1"}).handler(Auto); err == nil {
+		t.Error("no hierarchy at all gave a handler")
 	}
 }
 
 // Where v1 refuses a limit below what is used, v2 kills; and slows down for ever what memory.high is left on.
 func TestALowerMemoryLimitKillsNobody(t *testing.T) {
 	f := newFakeV2(sys, "memory")
-	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	d, err := v2Site(f, "/", "/heddle").handler(Auto)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ const leave = `while :; do (for to in %s; do echo $BASHPID >$to/cgroup.procs; do
 // Processes of root that leave their container's group, for the top of the hierarchies or another container's group, stand still and end with their container. Those
 // of the other go on.
 func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
-		k, ok := d.(*kernelDriver)
+	onEach(t, func(t *testing.T, d Handler) {
+		k, ok := d.(*kernelHandler)
 		if !ok || os.Geteuid() != 0 {
 			return // members are found anywhere, or can't leave
 		}
@@ -68,7 +68,7 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 
 // Two NodeManagers of a machine may have containers of the same id, in different clusters. What one does to its own leaves the other's alone.
 func TestNamesakesAreLeftAlone(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		if d.Kind() == None {
 			return // it can't tell them apart
 		}
@@ -119,7 +119,7 @@ func TestAClaimOfAnotherUserMakesNoMember(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // nobody can claim anything in another user's name
 	}
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		const name = "container_1_1_1_26"
 		other := claim(t, name)
 		g, cmd := run(t, d, name, Limits{}, "sleep 600; :")

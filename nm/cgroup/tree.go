@@ -14,7 +14,7 @@ import (
 	"heddle/internal/bounded"
 )
 
-// tree has the operations on a cgroup file system that a driver needs. Tests put a fake kernel in its place.
+// tree has the operations on a cgroup file system that a handler needs. Tests put a fake kernel in its place.
 type tree interface {
 	read(path string) (string, error)
 	write(path, value string) error

@@ -61,7 +61,7 @@ func TestFreezeAndKillOfWhoWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		if d.Kind() == None && os.Getenv("HEDDLE_TEST_FULL") == "" {
 			return // without groups it takes two seconds
 		}

@@ -110,7 +110,7 @@ func TestAFrozenContainerThatGetsNoGraceSaysSo(t *testing.T) {
 
 func TestMemoryLimitOfTheKernel(t *testing.T) {
 	l := newLab(t)
-	if !l.node.driver.Capabilities().MemoryLimit {
+	if !l.node.handler.Capabilities().MemoryLimit {
 		return // TestMemoryLimitByLooking covers such machines
 	}
 	for i, command := range []string{

@@ -64,7 +64,7 @@ type node struct {
 	loc     *localizer.Localizer
 	logs    *fakeLogs
 	aux     *fakeAux
-	driver  cgroup.Driver
+	handler cgroup.Handler
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	changes chan struct{}
@@ -154,7 +154,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 	if err := n.loc.Recover(); err != nil {
 		return n, err
 	}
-	if n.driver, err = cgroup.Detect(cgroup.Options{ID: labID(dir), Log: log}); err != nil {
+	if n.handler, err = cgroup.Detect(cgroup.Options{ID: labID(dir), Log: log}); err != nil {
 		return n, err
 	}
 	o := Options{
@@ -169,7 +169,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 			KillGrace: grace, KillWait: 5 * time.Second, StderrPattern: "{*stderr*,*STDERR*}", StderrTail: 4096,
 			MaxDiagnostics: 10000, RetryMinimum: time.Millisecond, TrackStopped: time.Minute,
 		},
-		Disks: d, Groups: n.driver, Localizer: n.loc, Logs: n.logs, Aux: n.aux, Deleter: deleter, Log: log,
+		Disks: d, Groups: n.handler, Localizer: n.loc, Logs: n.logs, Aux: n.aux, Deleter: deleter, Log: log,
 		ContainerRecords: n.state.Bucket("containers"), StoppedRecords: n.state.Bucket("stopped"), AppRecords: n.state.Bucket("apps"),
 		Changed: func() {
 			select {
@@ -209,8 +209,8 @@ func (n *node) close() {
 	if n.loc != nil {
 		n.loc.Close()
 	}
-	if n.driver != nil {
-		n.driver.Close()
+	if n.handler != nil {
+		n.handler.Close()
 	}
 	if n.state != nil {
 		n.state.Close()

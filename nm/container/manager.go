@@ -127,7 +127,7 @@ type Config struct {
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
-	Groups    cgroup.Driver
+	Groups    cgroup.Handler
 	Localizer Localizer
 	Logs      Logs
 	Aux       AuxServices

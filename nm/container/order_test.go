@@ -21,7 +21,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// able has the node's driver say that it can, or can't, take memory back: other tests may turn swap on and off meanwhile.
+// able has the node's handler of cgroups say that it can, or can't, take memory back: other tests may turn swap on and off meanwhile.
 func (h *hooked) able(reclaim bool) func(o *Options) {
 	return func(o *Options) {
 		h.tweak(o)

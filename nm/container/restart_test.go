@@ -274,7 +274,7 @@ func TestLeftoversOfAnUnknownContainerAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.start()
-	if l.node.driver.Kind() == "none" {
+	if l.node.handler.Kind() == "none" {
 		syscall.Kill(-pid, syscall.SIGKILL) // nobody can know of it then
 	}
 	if p, err := proc.Read(pid); err == nil && !p.Dead() {
@@ -304,11 +304,11 @@ func TestAProcessThatWasNotNotedDown(t *testing.T) {
 	l.node.close()
 	l.node = nil
 	open()
-	driver, err := cgroup.Detect(cgroup.Options{ID: labID(l.dir), Log: silent()})
+	handler, err := cgroup.Detect(cgroup.Options{ID: labID(l.dir), Log: silent()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	group, err := driver.Create(c.ID().String(), cgroup.Limits{})
+	group, err := handler.Create(c.ID().String(), cgroup.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestAProcessThatWasNotNotedDown(t *testing.T) {
 	if err := left.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(group.Add(left.Process.Pid), driver.Close()); err != nil {
+	if err := errors.Join(group.Add(left.Process.Pid), handler.Close()); err != nil {
 		t.Error(err)
 	}
 	l.start()

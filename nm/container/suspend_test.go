@@ -17,9 +17,9 @@ import (
 	"heddle/yarn/records"
 )
 
-// hooked has every group of a driver call a test's functions in place of its own.
+// hooked has every group of a handler call a test's functions in place of its own.
 type hooked struct {
-	cgroup.Driver
+	cgroup.Handler
 	mu     sync.Mutex
 	freeze func(context.Context, cgroup.Group) error
 	limit  func(cgroup.Limits, cgroup.Group) error
@@ -28,7 +28,7 @@ type hooked struct {
 	thaw   func() error
 	usage  func(cgroup.Usage) cgroup.Usage
 
-	reclaims *bool          // what the driver says that it can; nil: what is so
+	reclaims *bool          // what the handler says that it can; nil: what is so
 	memory   *cgroup.Memory // nil: what is so
 	reclaim  func(context.Context, cgroup.Group, int64) error
 	pageIn   func(context.Context, cgroup.Group) error
@@ -39,7 +39,7 @@ type hookedGroup struct {
 	h *hooked
 }
 
-func (h *hooked) tweak(o *Options) { h.Driver, o.Groups = o.Groups, h }
+func (h *hooked) tweak(o *Options) { h.Handler, o.Groups = o.Groups, h }
 
 func (h *hooked) set(f func(*hooked)) {
 	h.mu.Lock()
@@ -56,7 +56,7 @@ func (h *hooked) Create(name string, l cgroup.Limits) (cgroup.Group, error) {
 			return nil, err
 		}
 	}
-	g, err := h.Driver.Create(name, l)
+	g, err := h.Handler.Create(name, l)
 	return &hookedGroup{g, h}, err
 }
 
@@ -69,7 +69,7 @@ func (h *hooked) Open(name string) (cgroup.Group, error) {
 			return nil, err
 		}
 	}
-	g, err := h.Driver.Open(name)
+	g, err := h.Handler.Open(name)
 	return &hookedGroup{g, h}, err
 }
 
@@ -84,7 +84,7 @@ func (g *hookedGroup) Freeze(ctx context.Context) error {
 }
 
 func (h *hooked) Capabilities() cgroup.Capabilities {
-	c := h.Driver.Capabilities()
+	c := h.Handler.Capabilities()
 	if h.reclaims != nil {
 		c.Reclaim = *h.reclaims
 	}

@@ -32,7 +32,7 @@ type gates struct {
 }
 
 func (g *gates) tweak(o *Options) {
-	g.Localizer, g.Bucket, g.Driver = o.Localizer, o.ContainerRecords, o.Groups
+	g.Localizer, g.Bucket, g.Handler = o.Localizer, o.ContainerRecords, o.Groups
 	o.Localizer, o.ContainerRecords, o.Groups = g, g, g
 }
 

@@ -33,7 +33,7 @@ type Rules struct {
 // One is held while the group is written to (Lock): only the kernel is waited for then. A container's turn for commands may be held over
 // writes to the disk, and its goroutine never waits for that: a kill waits for no disk.
 type Enclosure struct {
-	driver  cgroup.Driver
+	handler cgroup.Handler
 	rules   *Rules
 	name    string
 	writing chan struct{} // see Lock
@@ -45,8 +45,8 @@ type Enclosure struct {
 }
 
 // New makes the enclosure of a container, which has no group yet. name is the group's.
-func New(driver cgroup.Driver, rules *Rules, name string, grant records.Resource) *Enclosure {
-	return &Enclosure{driver: driver, rules: rules, name: name, writing: make(chan struct{}, 1), grant: grant, held: grant}
+func New(handler cgroup.Handler, rules *Rules, name string, grant records.Resource) *Enclosure {
+	return &Enclosure{handler: handler, rules: rules, name: name, writing: make(chan struct{}, 1), grant: grant, held: grant}
 }
 
 // Lock waits until no other writes to the group, or ctx ends. Unlock must follow a success.
@@ -159,7 +159,7 @@ func (e *Enclosure) Make(ctx context.Context) (cgroup.Group, error) {
 	if group := e.Group(); group != nil {
 		return group, errors.Join(group.Thaw(ctx), group.SetLimits(e.Limits()))
 	}
-	group, err := e.driver.Create(e.name, e.Limits())
+	group, err := e.handler.Create(e.name, e.Limits())
 	if err != nil {
 		return nil, err
 	}
@@ -175,10 +175,10 @@ func (e *Enclosure) put(group cgroup.Group) {
 
 // Find opens the group that an earlier life made, or makes one if there is none. unlimited is why it could not be held to its limits.
 func (e *Enclosure) Find() (group cgroup.Group, unlimited, err error) {
-	group, err = e.driver.Open(e.name)
+	group, err = e.handler.Open(e.name)
 	switch {
 	case errors.Is(err, cgroup.ErrNotFound): // the machine was restarted, or it had just been destroyed
-		group, err = e.driver.Create(e.name, e.Limits())
+		group, err = e.handler.Create(e.name, e.Limits())
 	case err == nil:
 		// The last life may have ended when it had noted down a new size, and not told the kernel yet.
 		unlimited = group.SetLimits(e.Limits())

@@ -106,7 +106,7 @@ func TestASizeBelowWhatIsPagedOut(t *testing.T) {
 		"more than it needs":          {cgroup.Memory{Anon: 30 * mb, Swapped: 60 * mb}, 30 * mb, 90, true},
 		"less than it needs":          {cgroup.Memory{Anon: 30 * mb, Swapped: 60 * mb}, 30 * mb, 89, false},
 		"nothing is paged out":        {cgroup.Memory{Anon: 90 * mb}, 90 * mb, 50, true}, // the kernel says so
-		"the driver can't tell":       {cgroup.Memory{Anon: -1, File: -1, Swapped: -1}, -1, 50, true},
+		"the handler can't tell":      {cgroup.Memory{Anon: -1, File: -1, Swapped: -1}, -1, 50, true},
 		"it becomes no smaller":       {cgroup.Memory{Swapped: 300 * mb}, 0, 200, true},
 		"it becomes larger, too late": {cgroup.Memory{Swapped: 300 * mb}, 0, 250, true},
 	} {

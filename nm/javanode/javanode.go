@@ -32,7 +32,7 @@ type Node struct {
 	LimitMemory bool // of processes, by groups
 	// Owner returns the user that containers of a submitting user run as; nil: this process's own.
 	Owner  func(user string) (*userfiles.User, error)
-	Groups cgroup.Driver
+	Groups cgroup.Handler
 	Log    *logrus.Entry
 }
 

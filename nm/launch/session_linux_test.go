@@ -26,11 +26,11 @@ import (
 func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 type lab struct {
-	t      *testing.T
-	driver cgroup.Driver
-	dir    string
-	n      int
-	owner  *syscall.Credential // of containers; nil: the test's own
+	t       *testing.T
+	handler cgroup.Handler
+	dir     string
+	n       int
+	owner   *syscall.Credential // of containers; nil: the test's own
 }
 
 func newLab(t *testing.T) *lab {
@@ -42,12 +42,12 @@ func newLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	return &lab{t: t, driver: d, dir: t.TempDir()}
+	return &lab{t: t, handler: d, dir: t.TempDir()}
 }
 
 func (l *lab) group(id string) cgroup.Group {
 	l.t.Helper()
-	g, err := l.driver.Create(id, cgroup.Limits{})
+	g, err := l.handler.Create(id, cgroup.Limits{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (l *lab) start(command string) *Session {
 func (l *lab) prepare(command string) *Session {
 	l.t.Helper()
 	l.n++
-	spec := l.spec(fmt.Sprintf("container_2_1_%d_1", l.n)) // no other package has such ids: some drivers find processes by them
+	spec := l.spec(fmt.Sprintf("container_2_1_%d_1", l.n)) // no other package has such ids: some handlers of cgroups find processes by them
 	if err := os.MkdirAll(spec.WorkDir, 0o700); err != nil {
 		l.t.Fatal(err)
 	}

@@ -231,7 +231,7 @@ func (l *Ladder) open(ctx context.Context, have Level) error {
 		return err
 	}
 	before, err := l.p.Memory()
-	if err == nil && before.Swapped != 0 { // a driver that can't tell says −1
+	if err == nil && before.Swapped != 0 { // a handler of cgroups that can't tell says −1
 		begun := time.Now()
 		brief, cancel := context.WithTimeout(ctx, aheadPatience)
 		err := l.p.PageIn(brief)

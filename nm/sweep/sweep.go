@@ -16,7 +16,7 @@ import (
 
 // Sweeper removes groups. All fields must be set.
 type Sweeper struct {
-	Groups   cgroup.Driver
+	Groups   cgroup.Handler
 	Ctx      context.Context // ends with the NodeManager
 	KillWait time.Duration   // how long one try may take, beyond some seconds
 	Go       func(func())    // runs f until the NodeManager ends

@@ -120,7 +120,7 @@ type core struct {
 	Config
 	*loop.Loop
 	work  *ledger.State
-	sched *eventlog.Driver
+	sched *eventlog.Recorder
 	tree  *queue.Tree // in effect: an administrator may have changed it since the beginning
 	epoch int64       // of this leadership's container ids
 	began time.Time   // when New was called

@@ -167,8 +167,8 @@ func TestNodesComeAndGo(t *testing.T) {
 	}
 }
 
-// machine drives a scheduler with random events and checks after each what must always hold.
-type machine struct {
+// model drives a scheduler with random events and checks after each what must always hold.
+type model struct {
 	s     *Scheduler
 	nodes []handle.Node
 	apps  []handle.App
@@ -176,7 +176,7 @@ type machine struct {
 	seq   int64
 }
 
-func (m *machine) check(t *rapid.T) {
+func (m *model) check(t *rapid.T) {
 	s := m.s
 	used := map[handle.Node]records.Resource{}
 	for _, c := range m.held {
@@ -227,7 +227,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-func (m *machine) step(t *rapid.T) {
+func (m *model) step(t *rapid.T) {
 	s := m.s
 	host := func() string { return fmt.Sprintf("n%d", rapid.IntRange(0, 5).Draw(t, "host")) }
 	size := func() records.Resource {
@@ -295,7 +295,7 @@ func (m *machine) step(t *rapid.T) {
 	}
 }
 
-func (m *machine) drop(match func(Decision) bool) {
+func (m *model) drop(match func(Decision) bool) {
 	m.held = slices.DeleteFunc(m.held, func(c Decision) bool {
 		if match(c) {
 			m.s.Free(c.Container)
@@ -309,7 +309,7 @@ func (m *machine) drop(match func(Decision) bool) {
 // there to be had. The same history gives the same decisions.
 func TestRandomHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := machine{s: New(Config{})}
+		m := model{s: New(Config{})}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			m.step(t)
 			for _, c := range grants(m.s) {

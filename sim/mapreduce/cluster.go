@@ -201,7 +201,7 @@ func (c arrival) Handle(i int64) {
 	j.submitted(i + 1)
 }
 
-// tick is what happens every second: jobs hear of the cluster, attempts report, and machines do what is due.
+// tick is what happens every second: jobs hear of the cluster, attempts report, and planners do what is due.
 type tick struct{ *cluster }
 
 func (c tick) Handle(n int64) {
@@ -212,7 +212,7 @@ func (c tick) Handle(n int64) {
 	}
 	available := 0
 	for _, j := range c.awake { // others have nothing
-		available += j.machine.Facts().Available
+		available += j.planner.Facts().Available
 	}
 	c.release.Observe(time.Duration(now), float64(c.released), float64(available))
 	busy := c.arrived < len(c.jobs) || c.changes < len(c.s.Changes) || c.released > c.seen // short attempts run between two ticks
@@ -262,7 +262,7 @@ func (c *cluster) unfinished() (n int) {
 func (c *cluster) stuck() string {
 	if len(c.live) > 0 {
 		j := c.live[0]
-		f := j.machine.Facts()
+		f := j.planner.Facts()
 		return fmt.Sprintf("job %s has %d maps and %d reduces that wait, and %d and %d that run", j.name, f.Maps.Waiting, f.Reduces.Waiting,
 			f.Maps.Running, f.Reduces.Running)
 	}

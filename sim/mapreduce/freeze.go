@@ -16,7 +16,7 @@ func (j *master) freeze(f stage.Freeze) {
 	if r, ok := j.strict[f.For]; ok {
 		request, of = int64(f.For)+strictID, r.stage
 	}
-	_ = j.c.sched.Swap(x.handle, priorities[of], request) // the machine waits for a while, and tries something else
+	_ = j.c.sched.Swap(x.handle, priorities[of], request) // the planner waits for a while, and tries something else
 }
 
 // stands suspends a container, or resumes it.

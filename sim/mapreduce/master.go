@@ -22,7 +22,7 @@ type master struct {
 	name    string
 	number  int // among all
 	submit  sim.Time
-	machine *stage.Machine
+	planner *stage.Planner
 	app     scheduler.AppHandle
 	runs    bool
 	awake   bool // it is among those of the cluster that are
@@ -108,7 +108,7 @@ func (j *master) submitted(seq int64) {
 		PerTask: set.Containers != "reused", NodesServe: set.Containers != "reused", Starter: starter(set), Freezes: set.Freezes,
 	}
 	spec.Speculator, spec.Splitter = speculator(set)
-	j.machine = stage.New(spec)
+	j.planner = stage.New(spec)
 	j.runs = true
 	j.step(stage.Nodes{Count: len(j.c.nodes)})
 	j.hear()
@@ -170,13 +170,13 @@ func (j *master) all() float64 {
 // complete reports whether all outputs are there.
 func (j *master) complete() bool { return j.done == len(j.share) }
 
-// step tells the machine of an event, and does what it wants.
+// step tells the planner of an event, and does what it wants.
 func (j *master) step(e stage.Event) {
 	now := j.c.engine.Now()
 	if !j.awake && j.runs {
 		j.awake, j.c.awake = true, with(j.c.awake, j)
 	}
-	for _, a := range j.machine.Step(time.Duration(now), e) {
+	for _, a := range j.planner.Step(time.Duration(now), e) {
 		switch a := a.(type) {
 		case stage.Want:
 			j.want(a)
@@ -285,7 +285,7 @@ func (j *master) tick() (busy bool) {
 	if j.runs {
 		j.step(stage.Tick{})
 	}
-	if j.runs && !j.c.s.Settings.restless() && stage.Rests(j.machine) {
+	if j.runs && !j.c.s.Settings.restless() && stage.Rests(j.planner) {
 		j.awake, j.c.awake = false, without(j.c.awake, j)
 	}
 	return busy
@@ -409,7 +409,7 @@ func (j *master) stop(id stage.AttemptID, outcome string) {
 	})
 }
 
-// want takes a request of the machine's.
+// want takes a request of the planner's.
 func (j *master) want(w stage.Want) {
 	if !w.Strict {
 		j.open[w.Task.Stage] = append(j.open[w.Task.Stage], w.Request)

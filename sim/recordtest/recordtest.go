@@ -15,8 +15,8 @@ import (
 // Slot is the smallest container of the recorded clusters.
 var Slot = records.NewResource(1024, 1)
 
-// Driver returns a driver of queues whose events go to a file. They begin at a time, in ms since 1970.
-func Driver(t testing.TB, queues *eventlog.Source, begin int64) (d *eventlog.Driver, file string) {
+// Recorder returns a driver of queues whose events go to a file. They begin at a time, in ms since 1970.
+func Recorder(t testing.TB, queues *eventlog.Source, begin int64) (d *eventlog.Recorder, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "events.log")
 	log, err := eventlog.Create(file)
@@ -35,7 +35,7 @@ func Driver(t testing.TB, queues *eventlog.Source, begin int64) (d *eventlog.Dri
 }
 
 // Play has a driver decide for a cluster until its jobs have ended, and closes its file.
-func Play(t testing.TB, d *eventlog.Driver, nodes sim.Nodes, jobs []sim.Job) {
+func Play(t testing.TB, d *eventlog.Recorder, nodes sim.Nodes, jobs []sim.Job) {
 	t.Helper()
 	c, err := sim.NewCluster(d, nodes, jobs)
 	if err != nil {

@@ -84,7 +84,7 @@ func (l *long) mix(seed uint64, of *demand) (jobs []sim.Job) {
 			demanded += l.reduce * float64(l.reduces)
 		}
 		jobs = append(jobs, j)
-		at += random.ExpFloat64() * demanded / (.8 * machines * cores)
+		at += random.ExpFloat64() * demanded / (.8 * nodes * cores)
 	}
 	const tasks, seconds = 10, shortMean
 	for at := 0.; of != nil && at < lasting; {
@@ -93,7 +93,7 @@ func (l *long) mix(seed uint64, of *demand) (jobs []sim.Job) {
 			Name: fmt.Sprint("short", len(jobs)), Submit: sim.Time(at * 1e9), Queue: "root.short", User: "u", Estimate: sim.Time(shortMean * 1e9),
 			Stages: []sim.Stage{s}, Work: work,
 		})
-		at += random.ExpFloat64() * tasks * seconds * 4 / (of.at(at) * machines * cores)
+		at += random.ExpFloat64() * tasks * seconds * 4 / (of.at(at) * nodes * cores)
 	}
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
 	return jobs

@@ -39,7 +39,7 @@ func Eunomia(o *Options) (*Study, error) {
 
 // microBenchmarks runs both, as printed with four tasks at a time on a node, and with two, which gives the times that the text prints.
 func microBenchmarks(o *Options, s *Study) error {
-	var machines []progress.Machine
+	var nodes []progress.Node
 	of := func(kinds ...int) (hosts []string) {
 		for _, k := range kinds {
 			for i := range 5 {
@@ -50,7 +50,7 @@ func microBenchmarks(o *Options, s *Study) error {
 	}
 	for k, speed := range []float64{1, 1.5, 2, 3} {
 		for _, h := range of(k + 1) {
-			machines = append(machines, progress.Machine{Host: h, Speed: speed, Size: records.NewResource(4, 4)})
+			nodes = append(nodes, progress.Node{Host: h, Speed: speed, Size: records.NewResource(4, 4)})
 		}
 	}
 	one := []progress.Job{
@@ -81,7 +81,7 @@ func microBenchmarks(o *Options, s *Study) error {
 			for _, policy := range byProgress {
 				var ends [4]sample
 				for seed := range o.Seeds.All() {
-					r, err := progress.Run(policy, machines, jobs, noise, seed)
+					r, err := progress.Run(policy, nodes, jobs, noise, seed)
 					if err != nil {
 						return err
 					}
@@ -108,8 +108,8 @@ func macroBenchmark(o *Options, s *Study) error {
 	for _, policy := range byProgress {
 		var of [4]sample
 		for seed := range o.Seeds.All() {
-			machines, jobs := macro(n, seed)
-			r, err := progress.Run(policy, machines, jobs, .5, seed)
+			nodes, jobs := macro(n, seed)
+			r, err := progress.Run(policy, nodes, jobs, .5, seed)
 			if err != nil {
 				return err
 			}
@@ -140,15 +140,15 @@ func macroBenchmark(o *Options, s *Study) error {
 	return nil
 }
 
-// macro makes the machines and jobs of the macro-benchmark.
-func macro(n int, seed uint64) (machines []progress.Machine, jobs []progress.Job) {
+// macro makes the nodes and jobs of the macro-benchmark.
+func macro(n int, seed uint64) (nodes []progress.Node, jobs []progress.Job) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	for i := range 100 {
 		size := []int64{2, 4, 8}[random.IntN(3)]
-		machines = append(machines, progress.Machine{Host: fmt.Sprint("m", i), Speed: 1 + .25*float64(i%10), Size: records.NewResource(size, size)})
+		nodes = append(nodes, progress.Node{Host: fmt.Sprint("m", i), Speed: 1 + .25*float64(i%10), Size: records.NewResource(size, size)})
 	}
 	power := 0. // core-seconds of speed 1 that the cluster does a second
-	for _, m := range machines {
+	for _, m := range nodes {
 		power += m.Speed * float64(m.Size.VCores())
 	}
 	const mean, tasks, load = 20., 22., .95
@@ -166,13 +166,13 @@ func macro(n int, seed uint64) (machines []progress.Machine, jobs []progress.Job
 			part = .1 + .8*random.Float64()
 		}
 		if part < 1 {
-			for _, k := range random.Perm(len(machines))[:max(1, int(part*float64(len(machines))))] {
-				j.Hosts = append(j.Hosts, machines[k].Host)
+			for _, k := range random.Perm(len(nodes))[:max(1, int(part*float64(len(nodes))))] {
+				j.Hosts = append(j.Hosts, nodes[k].Host)
 			}
 			slices.Sort(j.Hosts)
 		}
 		jobs = append(jobs, j)
 		at += random.ExpFloat64() * tasks * mean * 1.5 / (load * power)
 	}
-	return machines, jobs
+	return nodes, jobs
 }

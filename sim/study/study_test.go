@@ -156,7 +156,7 @@ func TestSuspensionLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range first.line.Spans {
-			if s.Amount < 0 || s.Amount > machines*cores || s.To <= s.From {
+			if s.Amount < 0 || s.Amount > nodes*cores || s.To <= s.From {
 				t.Fatalf("%s: %+v", x.name, s)
 			}
 		}

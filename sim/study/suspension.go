@@ -21,7 +21,7 @@ import (
 
 // Facts of BIG-C's paper on its cluster (section 5.1) and on the trace that it replays (section 5.5).
 const (
-	machines    = 26
+	nodes       = 26
 	cores       = 32 // two processors of eight cores, with hyperthreading
 	memory      = 132 << 10
 	hours       = 3.8
@@ -77,12 +77,12 @@ func (d *drawn) jobs(seed uint64) (jobs []sim.Job) {
 	}
 	// Executors of the text's three sizes, as many as make up the load.
 	sizes := []records.Resource{records.NewResource(16<<10, 8), records.NewResource(32<<10, 8), records.NewResource(32<<10, 16)}
-	executors := longLoad * machines * cores * whole / longJobs / longMean / (32. / 3)
+	executors := longLoad * nodes * cores * whole / longJobs / longMean / (32. / 3)
 	for i := range int(longJobs * d.part) {
 		mean := longMean * math.Exp(d.longSpread*random.NormFloat64()-d.longSpread*d.longSpread/2)
 		add(fmt.Sprint("long", i), "root.long", random.Float64()*length, mean, d.longVary, sizes[i%len(sizes)], int(executors*around(d.longVary)+0.5))
 	}
-	tasks := shortLoad * machines * cores * whole / shortJobs / d.shortMean / 4
+	tasks := shortLoad * nodes * cores * whole / shortJobs / d.shortMean / 4
 	begins := make([]float64, max(1, int(spikes*d.part)))
 	for i := range begins {
 		begins[i] = length * (float64(i) + 0.2 + 0.6*random.Float64()) / float64(len(begins))
@@ -172,9 +172,9 @@ func (x *regime) serve(jobs []sim.Job) (*replay, error) {
 		}
 	}
 	d := eventlog.Unrecorded(scheduler.Config{Tree: t, Minimum: records.NewResource(1024, 1), Heartbeat: tick})
-	count, times := machines, 1
+	count, times := nodes, 1
 	if x.joined {
-		count, times = 1, machines
+		count, times = 1, nodes
 	}
 	c, err := sim.NewCluster(d, sim.Nodes{
 		Count: count, Capacity: records.NewResource(memory, cores).Times(int64(times)), Paging: x.paging,
@@ -192,7 +192,7 @@ func (x *regime) serve(jobs []sim.Job) (*replay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", x.name, err)
 	}
-	return &replay{r, w.busy.Seconds() / w.last.Seconds(), timeline.Line{Title: x.name, End: w.last.Seconds(), Slots: machines * cores, Spans: w.spans}}, nil
+	return &replay{r, w.busy.Seconds() / w.last.Seconds(), timeline.Line{Title: x.name, End: w.last.Seconds(), Slots: nodes * cores, Spans: w.spans}}, nil
 }
 
 // watcher sees how many cores are used by short and by long jobs.
@@ -215,7 +215,7 @@ func (w *watcher) watch(now sim.Time, job int, change records.Resource) {
 		w.spans = append(w.spans, timeline.Span{Kind: kind, From: w.since[kind].Seconds(), To: now.Seconds(), Amount: float64(w.used[kind])})
 	}
 	w.since[kind] = now
-	if 10*(w.used[0]+w.used[1]) > 8*machines*cores {
+	if 10*(w.used[0]+w.used[1]) > 8*nodes*cores {
 		w.busy += now - w.busySince
 	}
 	w.busySince = now

@@ -19,7 +19,7 @@ import (
 // What a queue, a user and the cluster cost is the memory of their containers times how long these have it. On nodes that are twice as fast it is half. Table, JSON and rules have it.
 func TestCostIsMemoryTimesTime(t *testing.T) {
 	slot := records.NewResource(1024, 1)
-	d, file := recordtest.Driver(t, queues(t), 0)
+	d, file := recordtest.Recorder(t, queues(t), 0)
 	jobs := sim.Generate(sim.Workload{
 		Tasks: 800, PerJob: 20, Mean: 20e9, Load: 1, Slots: 80, Resource: slot, Queues: []string{"root.prod", "root.dev", "root.adhoc"}, Users: 6,
 	}, 7)

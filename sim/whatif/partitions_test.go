@@ -33,7 +33,7 @@ func labelled(t *testing.T) *eventlog.Source {
 func inPartitions(t *testing.T) string {
 	t.Helper()
 	source := labelled(t)
-	d, file := recordtest.Driver(t, source, 1)
+	d, file := recordtest.Recorder(t, source, 1)
 	tree, _, err := source.Tree()
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestAddedJobsInPartitions(t *testing.T) {
 
 // Attributes of nodes, tags and constraints hold when a record is played: also tags of containers that ran when it began, and attributes of added nodes.
 func TestConstraintsArePlayed(t *testing.T) {
-	d, file := recordtest.Driver(t, queues(t), 1)
+	d, file := recordtest.Recorder(t, queues(t), 1)
 	now := int64(1000)
 	app := func(seq int32, tags ...string) scheduler.AppHandle {
 		id := records.ApplicationID{ClusterTimestamp: 7, ID: seq}

@@ -44,7 +44,7 @@ func queues(t *testing.T, more ...string) *eventlog.Source {
 func record(t *testing.T, source *eventlog.Source, load float64) string {
 	t.Helper()
 	slot := records.NewResource(1024, 1)
-	d, file := recordtest.Driver(t, source, 0)
+	d, file := recordtest.Recorder(t, source, 0)
 	jobs := sim.Generate(sim.Workload{
 		Tasks: 3000, PerJob: 20, Mean: 20e9, Load: load, Slots: 80, Resource: slot, Queues: []string{"root.prod", "root.dev", "root.adhoc"}, Users: 6,
 	}, 7)

@@ -26,10 +26,10 @@ const (
 // firstVersion is the version of the ledger from which on levels are recorded. Before, containers are suspended or run.
 const firstVersion = 3
 
-// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+// Scheduler is what this package tells the driver, and asks it (eventlog.Recorder).
 type Scheduler interface {
 	ContainerID(h scheduler.ContainerHandle) records.ContainerID
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 	Held(h scheduler.ContainerHandle) records.Resource
 	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)

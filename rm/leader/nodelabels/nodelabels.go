@@ -39,9 +39,9 @@ type Settings struct {
 	By      string // Centralized, Distributed or Delegated
 }
 
-// Scheduler is what this package tells the driver (eventlog.Driver).
+// Scheduler is what this package tells the driver (eventlog.Recorder).
 type Scheduler interface {
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 	LabelOf(h scheduler.NodeHandle) string
 }

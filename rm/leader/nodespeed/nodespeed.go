@@ -12,7 +12,7 @@ import (
 
 // Scheduler hears how fast nodes are.
 type Scheduler interface {
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 }
 

@@ -46,7 +46,7 @@ type OfApp struct {
 
 // Scheduler hears of what has changed.
 type Scheduler interface {
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 }
 

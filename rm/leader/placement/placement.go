@@ -18,11 +18,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+// Scheduler is what this package tells the driver, and asks it (eventlog.Recorder).
 type Scheduler interface {
 	TakesApps(path string) bool
 	Queue(path string) (scheduler.QueueView, bool)
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 	UsesOf(h scheduler.AppHandle) []scheduler.Use
 }

@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Scheduler is what this package asks the driver (eventlog.Driver).
+// Scheduler is what this package asks the driver (eventlog.Recorder).
 type Scheduler interface {
 	Pending(h scheduler.AppHandle) int64
 	PendingResource(h scheduler.AppHandle) records.Resource

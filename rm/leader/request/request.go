@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Scheduler is what this package asks the driver (eventlog.Driver).
+// Scheduler is what this package asks the driver (eventlog.Recorder).
 type Scheduler interface {
 	OpenNodes() int
 	Largest() records.Resource

@@ -16,11 +16,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+// Scheduler is what this package tells the driver, and asks it (eventlog.Recorder).
 type Scheduler interface {
 	ContainerID(h scheduler.ContainerHandle) records.ContainerID
 	Growing(h scheduler.ContainerHandle) bool
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 }
 

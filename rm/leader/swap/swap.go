@@ -36,9 +36,9 @@ type Refused struct {
 // MaxTogether is how many wishes one call may have.
 const MaxTogether = 64
 
-// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+// Scheduler is what this package tells the driver, and asks it (eventlog.Recorder).
 type Scheduler interface {
-	// Apply carries out an event (eventlog.Driver.Apply).
+	// Apply carries out an event (eventlog.Recorder.Apply).
 	Apply(*eventlog.Event) bool
 	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
 }

@@ -16,7 +16,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Scheduler knows what applications wait for, and what queues are guaranteed (eventlog.Driver).
+// Scheduler knows what applications wait for, and what queues are guaranteed (eventlog.Recorder).
 type Scheduler interface {
 	Pending(h scheduler.AppHandle) int64
 	PendingResource(h scheduler.AppHandle) records.Resource

@@ -16,7 +16,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Scheduler says what waits, and why (eventlog.Driver).
+// Scheduler says what waits, and why (eventlog.Recorder).
 type Scheduler interface {
 	Pending(h scheduler.AppHandle) int64
 	ExplainAll(apps []scheduler.AppHandle, each func([]explain.Reason) bool)

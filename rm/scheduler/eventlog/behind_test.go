@@ -32,7 +32,7 @@ func (g *gated) Write(b []byte) (int, error) {
 }
 
 // busy grants and frees one container in each of n steps, a second after each other.
-func busy(t *testing.T, d *Driver, n int) {
+func busy(t *testing.T, d *Recorder, n int) {
 	t.Helper()
 	slot := records.NewResource(1024, 1)
 	submitted := Submitted(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.default", User: "u"}, ID: records.ApplicationID{ClusterTimestamp: 5, ID: 1}})
@@ -49,7 +49,7 @@ func busy(t *testing.T, d *Driver, n int) {
 	}
 }
 
-func newDriver(t *testing.T, w *Writer) *Driver {
+func newRecorder(t *testing.T, w *Writer) *Recorder {
 	t.Helper()
 	slot := records.NewResource(1024, 1)
 	d, err := New(scheduler.Config{Minimum: slot}, w, nil, Header{Time: 1})
@@ -67,7 +67,7 @@ func TestASlowDiskMakesAGap(t *testing.T) {
 	w := NewWriter(disk)
 	told := make(chan error, 10)
 	w.Behind(BehindOptions{Limit: 4 << 10, Retry: time.Nanosecond, Changed: func(err error) { told <- err }})
-	d := newDriver(t, w)
+	d := newRecorder(t, w)
 	busy(t, d, 200)
 	s := w.Status()
 	if s.Err == nil || !strings.Contains(s.Err.Error(), "too slow") || s.Gaps != 1 || s.Events == 0 || s.Queued > 5<<10 {
@@ -131,7 +131,7 @@ func TestAFullDiskMakesAGap(t *testing.T) {
 	if err := os.Remove(w.dir.Dir); err != nil { // the folder is gone: no file can be made
 		t.Fatal(err)
 	}
-	d := newDriver(t, w)
+	d := newRecorder(t, w)
 	if err := <-told; err == nil {
 		t.Fatal("no error is told")
 	}
@@ -171,7 +171,7 @@ func TestWritesThatFailInAFolder(t *testing.T) {
 	}
 	w.to = &tearing{w: w, at: 2}
 	w.Behind(BehindOptions{Retry: time.Nanosecond})
-	d := newDriver(t, w)
+	d := newRecorder(t, w)
 	d.Step(1000)
 	for i := int64(0); w.Status().Gaps == 0; i++ {
 		d.Step(2000 + 1000*i)

@@ -73,7 +73,7 @@ const (
 	Schedule        Op = "schedule"        // Time, Decisions
 )
 
-// Event is a change of what a scheduler knows: what Driver.Apply carries out, what is written to a log, and what a replay reads. Which fields it has
+// Event is a change of what a scheduler knows: what Recorder.Apply carries out, what is written to a log, and what a replay reads. Which fields it has
 // depends on its Op.
 type Event struct {
 	Op        Op                        `json:"op"`

@@ -89,10 +89,10 @@ func suspendKeys() map[string]string {
 	return keys
 }
 
-// begin makes a Driver that records to a buffer.
-func begin(t fataler, log io.Writer) *eventlog.Driver { return beginWith(t, log, queues) }
+// begin makes a Recorder that records to a buffer.
+func begin(t fataler, log io.Writer) *eventlog.Recorder { return beginWith(t, log, queues) }
 
-func beginWith(t fataler, log io.Writer, queues *eventlog.Source) *eventlog.Driver {
+func beginWith(t fataler, log io.Writer, queues *eventlog.Source) *eventlog.Recorder {
 	tree, types, err := queues.Tree()
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func play(log []byte) (*eventlog.Replay, error) {
 
 // live is what a random history knows of.
 type live struct {
-	s          *eventlog.Driver
+	s          *eventlog.Recorder
 	now        int64
 	seq        int64
 	ids        int64 // of the next container
@@ -287,7 +287,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				var log bytes.Buffer
-				var last *eventlog.Driver
+				var last *eventlog.Recorder
 				for range 2 {
 					l := &live{s: beginWith(t, &log, queues), now: 1000, kinds: map[drive.Kind]int{}}
 					last = l.s

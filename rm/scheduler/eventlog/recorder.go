@@ -5,9 +5,9 @@ import (
 	"heddle/rm/scheduler/drive"
 )
 
-// Driver is a drive.Driver whose events are written to a log. Without a writer nothing is written. Apply and Step are the only ways to change it, so that
+// Recorder is the door to a drive.Driver, whose events are written to a log. Without a writer nothing is written. Apply and Step are the only ways to change it, so that
 // nothing happens beside the record; it answers the scheduler's questions and those of the drive.Driver.
-type Driver struct {
+type Recorder struct {
 	scheduler.View
 	drive.Facts
 	driver  *drive.Driver
@@ -19,14 +19,14 @@ type Driver struct {
 // flushEvery is how many ms of events a crash may cost.
 const flushEvery = 1000
 
-// Unrecorded makes a Driver without a log.
-func Unrecorded(cfg scheduler.Config) *Driver {
+// Unrecorded makes a Recorder without a log.
+func Unrecorded(cfg scheduler.Config) *Recorder {
 	d := drive.New(cfg)
-	return &Driver{View: d.View, Facts: d, driver: d}
+	return &Recorder{View: d.View, Facts: d, driver: d}
 }
 
-// New makes a Driver, and begins a session in the log if there is one. queues holds what cfg.Tree is made from.
-func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, error) {
+// New makes a Recorder, and begins a session in the log if there is one. queues holds what cfg.Tree is made from.
+func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Recorder, error) {
 	s := Unrecorded(cfg)
 	if s.log = log; log == nil {
 		return s, nil
@@ -43,7 +43,7 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, 
 // Apply carries out an event, and records it. It enters the results in the event: Node of an AddNode, App of an AddApp, Container of a Restore, and Open
 // of those that may have no effect, which it reports, too. The event, its asks and its containers may be used again afterwards; what else it refers
 // to must not change.
-func (s *Driver) Apply(e *Event) bool {
+func (s *Recorder) Apply(e *Event) bool {
 	ok := apply(s.driver, e)
 	if s.log != nil {
 		s.log.Append(e)
@@ -55,7 +55,7 @@ func (s *Driver) Apply(e *Event) bool {
 }
 
 // goOn has the session go on in another file if this one is full, or after a gap. All containers have names now.
-func goOn(s *Driver, now int64) {
+func goOn(s *Recorder, now int64) {
 	if s.now == nil || !s.log.full() && !s.log.resumes() {
 		return
 	}
@@ -68,7 +68,7 @@ func goOn(s *Driver, now int64) {
 }
 
 // Step decides. A call without decisions is recorded too, as it may have let time pass.
-func (s *Driver) Step(now int64) []drive.Decision {
+func (s *Recorder) Step(now int64) []drive.Decision {
 	goOn(s, now)
 	decisions := s.driver.Step(now)
 	if s.log != nil {
@@ -85,10 +85,10 @@ func (s *Driver) Step(now int64) []drive.Decision {
 }
 
 // Fetch has memory come of containers that will be freed soon. It changes nothing.
-func (s *Driver) Fetch(containers []scheduler.ContainerHandle) { s.driver.Fetch(containers) }
+func (s *Recorder) Fetch(containers []scheduler.ContainerHandle) { s.driver.Fetch(containers) }
 
 // Close flushes and closes the log, if there is one.
-func (s *Driver) Close() error {
+func (s *Recorder) Close() error {
 	if s.log == nil {
 		return nil
 	}

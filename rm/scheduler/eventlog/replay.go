@@ -225,7 +225,7 @@ func (p *Replay) check(e *Event) error {
 	return e.sane()
 }
 
-// sane refuses values that no caller of Driver.Apply has.
+// sane refuses values that no caller of Recorder.Apply has.
 func (e *Event) sane() error {
 	switch e.Op {
 	case SetAbility:

@@ -13,15 +13,15 @@ var rules = []ranking.Rule{
 	ranking.ByUse, ranking.ByPriorityAndUse, ranking.ByPriority, ranking.ByAppUse, ranking.ByFairness, ranking.ByDominance, ranking.ByPlace,
 }
 
-// machine compares two rankings of one arena with sorted lists.
-type machine struct {
+// model compares two rankings of one arena with sorted lists.
+type model struct {
 	e     ranking.Arena
 	o     [2]ranking.Ranking
 	lists [2][]int32
 	seq   int64
 }
 
-func (m *machine) draw(t *rapid.T, i int32) {
+func (m *model) draw(t *rapid.T, i int32) {
 	k := m.e.Key(i)
 	k.Ratio = rapid.Float64Range(0, 2).Draw(t, "ratio")
 	k.Capacity = float64(rapid.IntRange(0, 2).Draw(t, "capacity"))
@@ -30,7 +30,7 @@ func (m *machine) draw(t *rapid.T, i int32) {
 	m.e.Shares(i)[0] = float64(rapid.IntRange(0, 2).Draw(t, "share"))
 }
 
-func (m *machine) step(t *rapid.T) {
+func (m *model) step(t *rapid.T) {
 	x := rapid.IntRange(0, 1).Draw(t, "order")
 	list := &m.lists[x]
 	if len(*list) == 0 || rapid.IntRange(0, 2).Draw(t, "what") == 0 {
@@ -62,7 +62,7 @@ func (m *machine) step(t *rapid.T) {
 	}
 }
 
-func (m *machine) sort(r ranking.Rule, list []int32) {
+func (m *model) sort(r ranking.Rule, list []int32) {
 	slices.SortFunc(list, func(i, j int32) int {
 		switch {
 		case i == j:
@@ -75,7 +75,7 @@ func (m *machine) sort(r ranking.Rule, list []int32) {
 }
 
 // from returns what of a list offers something, and the first element that does.
-func (m *machine) offering(list []int32, open ranking.Mask) (out []int32, first int32) {
+func (m *model) offering(list []int32, open ranking.Mask) (out []int32, first int32) {
 	for _, i := range list {
 		if m.e.Own(i)&open != 0 {
 			out = append(out, i)
@@ -91,7 +91,7 @@ func (m *machine) offering(list []int32, open ranking.Mask) (out []int32, first 
 func TestOrdersAreSortedListsWithMasks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom(rules).Draw(t, "rule")
-		m := machine{o: [2]ranking.Ranking{ranking.New(rule), ranking.New(rule)}}
+		m := model{o: [2]ranking.Ranking{ranking.New(rule), ranking.New(rule)}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			m.step(t)
 		}
@@ -136,7 +136,7 @@ func TestOrdersAreSortedListsWithMasks(t *testing.T) {
 }
 
 // firstBehind compares FirstBehind with a look at all elements, for each element of either ranking.
-func (m *machine) firstBehind(t *rapid.T, rule ranking.Rule, o *ranking.Ranking, list, others []int32, open ranking.Mask) {
+func (m *model) firstBehind(t *rapid.T, rule ranking.Rule, o *ranking.Ranking, list, others []int32, open ranking.Mask) {
 	for _, after := range slices.Concat(list, others) {
 		want := ranking.Nothing
 		for _, i := range list {

@@ -1,4 +1,4 @@
-// Package progress simulates jobs on machines of different speeds, some of which may use some machines only, under a leaf policy of the real scheduler.
+// Package progress simulates jobs on nodes of different speeds, some of which may use some nodes only, under a leaf policy of the real scheduler.
 package progress
 
 import (
@@ -16,8 +16,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// Machine is a node.
-type Machine struct {
+// Node is a node, and its speed beside that of others.
+type Node struct {
 	Host  string
 	Speed float64
 	Size  records.Resource
@@ -27,7 +27,7 @@ type Machine struct {
 type Job struct {
 	At     int64
 	Tasks  int32
-	Length float64 // of a task, on a machine of speed 1
+	Length float64 // of a task, on a node of speed 1
 	Size   records.Resource
 	Hosts  []string // that it may use; nil: all
 }
@@ -58,23 +58,23 @@ func (e *events) Pop() any {
 
 // world is a simulation under way.
 type world struct {
-	driver   *drive.Driver
-	machines map[handle.Node]Machine
-	jobs     []Job
-	apps     []int // job, by application's handle
-	of       []scheduler.AppHandle
-	left     []int32
-	running  []int32
-	out      []Outcome
-	events   events
-	seq      int
-	random   *rand.Rand
-	noise    float64
-	granted  map[int]bool
+	driver  *drive.Driver
+	nodes   map[handle.Node]Node
+	jobs    []Job
+	apps    []int // job, by application's handle
+	of      []scheduler.AppHandle
+	left    []int32
+	running []int32
+	out     []Outcome
+	events  events
+	seq     int
+	random  *rand.Rand
+	noise   float64
+	granted map[int]bool
 }
 
 // Run simulates jobs, in the order of their coming, under an ordering policy. Tasks take up to a part more or less than their length.
-func Run(policy string, machines []Machine, jobs []Job, noise float64, seed uint64) ([]Outcome, error) {
+func Run(policy string, nodes []Node, jobs []Job, noise float64, seed uint64) ([]Outcome, error) {
 	tree, err := queue.ParseCapacity(map[string]string{
 		"root.queues": "a", "root.a.capacity": "100", "root.a.ordering-policy": policy, "root.a.user-limit-factor": "100", "maximum-applications": "1000000",
 		"root.a.minimum-user-limit-percent": "100", "maximum-am-resource-percent": "1", "node-locality-delay": "-1",
@@ -84,13 +84,13 @@ func Run(policy string, machines []Machine, jobs []Job, noise float64, seed uint
 		return nil, err
 	}
 	w := &world{
-		driver: drive.New(scheduler.Config{Tree: tree, Minimum: records.NewResource(1, 1), Heartbeat: time.Second}), machines: map[handle.Node]Machine{}, jobs: jobs,
+		driver: drive.New(scheduler.Config{Tree: tree, Minimum: records.NewResource(1, 1), Heartbeat: time.Second}), nodes: map[handle.Node]Node{}, jobs: jobs,
 		of: make([]scheduler.AppHandle, len(jobs)), left: make([]int32, len(jobs)), running: make([]int32, len(jobs)), out: make([]Outcome, len(jobs)),
 		random: rand.New(rand.NewPCG(seed, 6)), noise: noise, granted: map[int]bool{},
 	}
-	for _, m := range machines {
+	for _, m := range nodes {
 		w.driver.NoteSpeed(m.Host, survey.Map, m.Speed)
-		w.machines[w.driver.AddNode(scheduler.NodeSpec{Host: m.Host, Rack: "/r", Capability: m.Size})] = m
+		w.nodes[w.driver.AddNode(scheduler.NodeSpec{Host: m.Host, Rack: "/r", Capability: m.Size})] = m
 	}
 	for i := range jobs {
 		w.left[i], w.out[i] = jobs[i].Tasks, Outcome{-1, -1}
@@ -105,7 +105,7 @@ func Run(policy string, machines []Machine, jobs []Job, noise float64, seed uint
 	}
 	for i := range w.out {
 		if w.out[i].Ended < 0 {
-			return nil, fmt.Errorf("job %d didn't end: no machine that it may use has room for its tasks", i+1)
+			return nil, fmt.Errorf("job %d didn't end: no node that it may use has room for its tasks", i+1)
 		}
 	}
 	return w.out, nil
@@ -168,7 +168,7 @@ func (w *world) step(now int64) {
 			if w.out[i].Began < 0 {
 				w.out[i].Began = now
 			}
-			length := w.jobs[i].Length * (1 + w.noise*(2*w.random.Float64()-1)) / w.machines[d.Node].Speed
+			length := w.jobs[i].Length * (1 + w.noise*(2*w.random.Float64()-1)) / w.nodes[d.Node].Speed
 			w.push(event{at: now + max(1, int64(length)), job: i, container: d.Container})
 		}
 		if len(w.granted) == 0 {

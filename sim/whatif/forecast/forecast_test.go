@@ -30,7 +30,7 @@ func record(t *testing.T, preemption bool, queues ...string) string {
 	} {
 		source.Keys[queue.Prefix+k] = v
 	}
-	d, file := recordtest.Driver(t, source, 0)
+	d, file := recordtest.Recorder(t, source, 0)
 	jobs := sim.Generate(sim.Workload{
 		Tasks: 4500, PerJob: 20, Mean: 20e9, Load: 0.95, Slots: 80, Resource: slot, Queues: queues, Users: 6,
 	}, 7)

@@ -292,7 +292,7 @@ func (b *builder) grant(d *eventlog.Decision) error {
 	}
 	size := records.Resource(d.Resource)
 	o := b.attempt(a)
-	m := &b.machines[n]
+	m := &b.known[n]
 	a.asks.Served(d.Priority, d.ID, m.spec.Host, m.spec.Rack, scheduler.Locality(d.Locality))
 	c := &container{app: a, of: o, kind: -1, node: n, begin: b.now, size: size, stopped: -1, confirmed: true}
 	var asked int64

@@ -30,9 +30,9 @@ type builder struct {
 	ending     map[*app]bool // whose attempts end in this window
 	frees      map[*app]int  // containers that end in this window
 
-	ended    []*app    // whose ApplicationMasters' containers end in this window
-	machines []machine // by number of the node
-	byHost   map[string][]int
+	ended  []*app      // whose ApplicationMasters' containers end in this window
+	known  []knownNode // by number of the node
+	byHost map[string][]int
 	// attributes are those of hosts now.
 	attributes map[string]map[string]string
 	list       []*app
@@ -51,8 +51,8 @@ type located struct {
 	line int
 }
 
-// machine is a node during the record.
-type machine struct {
+// knownNode is a node during the record.
+type knownNode struct {
 	spec      scheduler.NodeSpec
 	there     bool
 	confirmed bool
@@ -112,8 +112,8 @@ func (b *builder) begin(h *eventlog.Header) error {
 	}
 	b.now = max(b.now, h.Time)
 	b.sweepNow()
-	for i := range b.machines {
-		b.machines[i].confirmed = false
+	for i := range b.known {
+		b.known[i].confirmed = false
 	}
 	for _, a := range b.list {
 		a.confirmed = false
@@ -285,7 +285,7 @@ func (b *builder) node(r *eventlog.Event) error {
 	if !ok {
 		return fmt.Errorf("there is no node %d", r.Node)
 	}
-	m := &b.machines[n]
+	m := &b.known[n]
 	e := Event{Op: r.Op, Node: n}
 	switch r.Op {
 	case eventlog.RemoveNode:
@@ -314,7 +314,7 @@ func (b *builder) addNode(spec *scheduler.NodeSpec) int {
 		b.load.Pauses[len(b.load.Pauses)-1].To, b.leaderless = b.now, false
 	}
 	for _, n := range b.byHost[spec.Host] {
-		if m := &b.machines[n]; m.there && !m.confirmed {
+		if m := &b.known[n]; m.there && !m.confirmed {
 			m.confirmed = true
 			if m.spec.Label != spec.Label {
 				m.spec.Label = spec.Label
@@ -327,8 +327,8 @@ func (b *builder) addNode(spec *scheduler.NodeSpec) int {
 			return n
 		}
 	}
-	n := len(b.machines)
-	b.machines = append(b.machines, machine{spec: *spec, there: true, confirmed: true})
+	n := len(b.known)
+	b.known = append(b.known, knownNode{spec: *spec, there: true, confirmed: true})
 	b.byHost[spec.Host] = append(b.byHost[spec.Host], n)
 	b.event(Event{Op: eventlog.AddNode, Node: n, Spec: spec})
 	return n
@@ -355,8 +355,8 @@ func (b *builder) sweepNow() {
 			b.removeApp(a)
 		}
 	}
-	for n := range b.machines {
-		if m := &b.machines[n]; m.there && !m.confirmed {
+	for n := range b.known {
+		if m := &b.known[n]; m.there && !m.confirmed {
 			m.there = false
 			b.event(Event{Op: eventlog.RemoveNode, Node: n})
 		}
@@ -388,7 +388,7 @@ func (b *builder) finish() (*Load, error) {
 	}
 	b.sweepNow()
 	l := b.load
-	l.End, l.Nodes, l.Reask = b.now, len(b.machines), usualReask
+	l.End, l.Nodes, l.Reask = b.now, len(b.known), usualReask
 	if n := len(b.reasks); n > 0 {
 		slices.Sort(b.reasks)
 		l.Reask = b.reasks[n/2]

@@ -10,7 +10,7 @@ import (
 
 // part returns the outcome of containers that begin on a node now, by its label.
 func (b *builder) part(node int) *Outcome {
-	label := b.machines[node].spec.Label
+	label := b.known[node].spec.Label
 	o := b.load.Parts[label]
 	if o == nil {
 		o = &Outcome{Granted: -1, End: -1}

@@ -84,7 +84,7 @@ func busy(t *testing.T, nodes, tasks int, lasts time.Duration) string {
 	for i, path := range queues {
 		keys[queue.Prefix+path+".capacity"], keys[queue.Prefix+path+".user-limit-factor"] = fmt.Sprint(40-10*i), "10"
 	}
-	d, file := recordtest.Driver(t, &eventlog.Source{Keys: keys}, 0)
+	d, file := recordtest.Recorder(t, &eventlog.Source{Keys: keys}, 0)
 	slot := records.NewResource(1024, 1)
 	mean := lasts * time.Duration(nodes*slots) / time.Duration(tasks)
 	jobs := sim.Generate(sim.Workload{

@@ -46,7 +46,7 @@ func recorded(t *testing.T) string {
 	source := &eventlog.Source{Keys: map[string]string{
 		queue.SchedulerClass: "capacity", queue.Prefix + "root.queues": "zebra,yak", queue.Prefix + "root.zebra.capacity": "50", queue.Prefix + "root.yak.capacity": "50",
 	}}
-	d, file := recordtest.Driver(t, source, 0)
+	d, file := recordtest.Recorder(t, source, 0)
 	jobs := sim.Generate(sim.Workload{Tasks: 400, PerJob: 10, Mean: 20e9, Load: 1, Slots: 16, Resource: slot, Queues: []string{"root.zebra", "root.yak"}, Users: 2}, 7)
 	recordtest.Play(t, d, sim.Nodes{Count: 4, Capacity: slot.Times(4), PerRack: 2}, jobs)
 	return file

@@ -17,8 +17,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// machine is a node of the text's clusters.
-type machine struct {
+// nodeSpec is a node of the text's clusters.
+type nodeSpec struct {
 	host  string
 	speed float64
 	size  records.Resource
@@ -37,7 +37,7 @@ type job struct {
 type world struct {
 	t        rapid.TB
 	driver   *drive.Driver
-	machines map[string]machine
+	nodes    map[string]nodeSpec
 	on       map[handle.Node]string
 	jobs     []job
 	apps     map[handle.App]int
@@ -76,7 +76,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-func newWorld(t rapid.TB, policy string, machines []machine, jobs []job) *world {
+func newWorld(t rapid.TB, policy string, nodes []nodeSpec, jobs []job) *world {
 	t.Helper()
 	tree, err := queue.ParseCapacity(map[string]string{
 		"root.queues": "a", "root.a.capacity": "100", "root.a.ordering-policy": policy, "root.a.user-limit-factor": "100",
@@ -87,13 +87,13 @@ func newWorld(t rapid.TB, policy string, machines []machine, jobs []job) *world 
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, machines: map[string]machine{}, on: map[handle.Node]string{}, jobs: jobs, apps: map[handle.App]int{},
+		t: t, nodes: map[string]nodeSpec{}, on: map[handle.Node]string{}, jobs: jobs, apps: map[handle.App]int{},
 		driver: drive.New(scheduler.Config{Tree: tree, Minimum: records.NewResource(1, 1), Heartbeat: time.Second}),
 		users:  2, dice: rand.New(rand.NewPCG(1, 1)),
 		of: make([]handle.App, len(jobs)), left: make([]int32, len(jobs)), running: make([]int32, len(jobs)), ended: make([]int64, len(jobs)),
 	}
-	for _, m := range machines {
-		w.machines[m.host] = m
+	for _, m := range nodes {
+		w.nodes[m.host] = m
 		w.driver.NoteSpeed(m.host, survey.Map, m.speed)
 		w.on[w.driver.AddNode(scheduler.NodeSpec{Host: m.host, Rack: "/r", Capability: m.size})] = m.host
 	}
@@ -170,7 +170,7 @@ func (w *world) step(now int64) {
 				continue
 			}
 			some = true
-			i, m := w.apps[d.App], w.machines[w.on[d.Node]]
+			i, m := w.apps[d.App], w.nodes[w.on[d.Node]]
 			w.left[i]--
 			w.running[i]++
 			w.progress[i][m.host]++
@@ -193,9 +193,9 @@ func (w *world) step(now int64) {
 func (w *world) share(i int) float64 {
 	mine, all := 0., 0.
 	for host, n := range w.progress[i] {
-		mine += float64(n) * w.machines[host].speed
+		mine += float64(n) * w.nodes[host].speed
 	}
-	for _, m := range w.machines {
+	for _, m := range w.nodes {
 		all += float64(m.size[records.Memory]/w.jobs[i].size[records.Memory]) * m.speed
 	}
 	return mine / all

@@ -10,8 +10,8 @@ import (
 
 // A job whose constraint no node satisfies gets nothing, is told why, and keeps nobody else from the nodes.
 func TestConstraintThatNoNodeSatisfies(t *testing.T) {
-	machines := []machine{{"a", 1, slot.Times(4)}, {"b", 2, slot.Times(4)}}
-	w := newWorld(t, eunomia.Name, machines, []job{
+	nodes := []nodeSpec{{"a", 1, slot.Times(4)}, {"b", 2, slot.Times(4)}}
+	w := newWorld(t, eunomia.Name, nodes, []job{
 		{tasks: 2, length: 1000, size: slot, hosts: []string{"nowhere"}}, {tasks: 20, length: 1000, size: slot},
 	})
 	w.until = 60_000

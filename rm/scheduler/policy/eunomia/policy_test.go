@@ -187,11 +187,11 @@ func TestEqualSpeeds(t *testing.T) {
 			})
 		}
 		ends := func(policy string, speeds ...float64) []int64 {
-			var machines []machine
+			var nodes []nodeSpec
 			for i, h := range hosts {
-				machines = append(machines, machine{h, 1, records.NewResource(int64(4+i), int64(4+i))})
+				nodes = append(nodes, nodeSpec{h, 1, records.NewResource(int64(4+i), int64(4+i))})
 			}
-			w := newWorld(t, policy, machines, jobs)
+			w := newWorld(t, policy, nodes, jobs)
 			for i, s := range speeds {
 				w.driver.NoteSpeed(hosts[i], survey.Map, s)
 			}

@@ -15,9 +15,9 @@ import (
 
 // problem is an allocation of one kind of task for each user, with slots as the only resource.
 type problem struct {
-	slots  []float64 // by machine
-	speed  []float64 // by machine
-	may    [][]bool  // by user and machine
+	slots  []float64 // by node
+	speed  []float64 // by node
+	may    [][]bool  // by user and node
 	weight []float64 // by user
 	size   []float64 // of a user's tasks, in slots
 	alone  []float64 // by user: the denominator of equation 5.1
@@ -33,16 +33,16 @@ func (p *problem) finish() {
 }
 
 // solve maximises S, the share of the active users, while the others keep their progress (equation 5.2). The text has them keep their number
-// of tasks, which may move to slower machines then. It returns S and the progress of all.
+// of tasks, which may move to slower nodes then. It returns S and the progress of all.
 func (p *problem) solve(active map[int]bool, frozen []float64) (s float64, progress []float64, err error) {
-	users, machines := len(p.may), len(p.slots)
-	at := func(u, m int) int { return u*machines + m }
-	share := users * machines
-	columns := share + 1 + machines // with the slack of each machine
-	rows := users + machines
+	users, nodes := len(p.may), len(p.slots)
+	at := func(u, m int) int { return u*nodes + m }
+	share := users * nodes
+	columns := share + 1 + nodes // with the slack of each node
+	rows := users + nodes
 	a, b := mat.NewDense(rows, columns, nil), make([]float64, rows)
 	for u := range users {
-		for m := range machines {
+		for m := range nodes {
 			if p.may[u][m] {
 				a.Set(u, at(u, m), p.speed[m])
 			}
@@ -53,7 +53,7 @@ func (p *problem) solve(active map[int]bool, frozen []float64) (s float64, progr
 			b[u] = frozen[u]
 		}
 	}
-	for m := range machines {
+	for m := range nodes {
 		for u := range users {
 			a.Set(users+m, at(u, m), p.size[u])
 		}
@@ -68,7 +68,7 @@ func (p *problem) solve(active map[int]bool, frozen []float64) (s float64, progr
 	}
 	progress = make([]float64, users)
 	for u := range users {
-		for m := range machines {
+		for m := range nodes {
 			if p.may[u][m] {
 				progress[u] += x[at(u, m)] * p.speed[m]
 			}
@@ -164,20 +164,20 @@ func TestReference(t *testing.T) {
 }
 
 // shares runs jobs of many tasks of a second, as a problem has them, and returns what shares they have in the mean once all have settled.
-func shares(t *rapid.T, machines []machine, p *problem) []float64 {
+func shares(t *rapid.T, nodes []nodeSpec, p *problem) []float64 {
 	var jobs []job
 	for _, row := range p.may {
 		j := job{tasks: 2000, length: 1000, size: records.NewResource(1, 1)}
 		if slices.Contains(row, false) {
 			for m, may := range row {
 				if may {
-					j.hosts = append(j.hosts, machines[m].host)
+					j.hosts = append(j.hosts, nodes[m].host)
 				}
 			}
 		}
 		jobs = append(jobs, j)
 	}
-	w := newWorld(t, eunomia.Name, machines, jobs)
+	w := newWorld(t, eunomia.Name, nodes, jobs)
 	w.spread, w.until = .3, 15000
 	sums, n := make([]float64, len(jobs)), 0.
 	w.observe = func(now int64) {
@@ -199,11 +199,11 @@ func shares(t *rapid.T, machines []machine, p *problem) []float64 {
 // What runs comes to the reference, within a task of each user.
 func TestOnlineComesToTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		machines, hosts := []machine(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "machines")]
+		nodes, hosts := []nodeSpec(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "nodes")]
 		p := &problem{}
 		for _, h := range hosts {
 			slots, speed := rapid.Int64Range(4, 12).Draw(t, "slots"), rapid.SampledFrom([]float64{1, 1.5, 2, 3}).Draw(t, "speed")
-			machines = append(machines, machine{h, speed, records.NewResource(slots, slots)})
+			nodes = append(nodes, nodeSpec{h, speed, records.NewResource(slots, slots)})
 			p.slots, p.speed = append(p.slots, float64(slots)), append(p.speed, speed)
 		}
 		for range rapid.IntRange(1, 4).Draw(t, "jobs") {
@@ -222,7 +222,7 @@ func TestOnlineComesToTheReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range shares(t, machines, p) {
+		for i, got := range shares(t, nodes, p) {
 			if task := slices.Max(p.speed) / p.alone[i]; got < want[i]-1.1*task {
 				t.Errorf("job %d has %.3f of its progress alone, the reference %.3f of %v, and a task is %.3f", i, got, want[i], want, task)
 			}
@@ -234,11 +234,11 @@ func TestOnlineComesToTheReference(t *testing.T) {
 // by what runs. With TSF it would have: TestMicroBenchmark2.
 func TestAFalseConstraintNeverHelps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		machines, hosts := []machine(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(2, 4).Draw(t, "machines")]
+		nodes, hosts := []nodeSpec(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(2, 4).Draw(t, "nodes")]
 		p := &problem{}
 		for _, h := range hosts {
 			slots, speed := rapid.Int64Range(4, 12).Draw(t, "slots"), rapid.SampledFrom([]float64{1, 1.5, 2, 3}).Draw(t, "speed")
-			machines = append(machines, machine{h, speed, records.NewResource(slots, slots)})
+			nodes = append(nodes, nodeSpec{h, speed, records.NewResource(slots, slots)})
 			p.slots, p.speed = append(p.slots, float64(slots)), append(p.speed, speed)
 		}
 		drawn := func(among []bool, name string) []bool {
@@ -262,7 +262,7 @@ func TestAFalseConstraintNeverHelps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return want[0], shares(t, machines, p)[0]
+			return want[0], shares(t, nodes, p)[0]
 		}
 		honest, honestly := first()
 		p.may[0] = drawn(p.may[0], "says")

@@ -10,10 +10,10 @@ import (
 )
 
 // twenty are the nodes of the text's micro-benchmarks: five each of four speeds.
-func twenty() (all []machine, of func(types ...int) []string) {
+func twenty() (all []nodeSpec, of func(types ...int) []string) {
 	for kind, speed := range []float64{1, 1.5, 2, 3} {
 		for i := range 5 {
-			all = append(all, machine{host: fmt.Sprintf("t%d-%d", kind+1, i), speed: speed, size: records.NewResource(4, 4)})
+			all = append(all, nodeSpec{host: fmt.Sprintf("t%d-%d", kind+1, i), speed: speed, size: records.NewResource(4, 4)})
 		}
 	}
 	return all, func(types ...int) (hosts []string) {
@@ -26,10 +26,10 @@ func twenty() (all []machine, of func(types ...int) []string) {
 	}
 }
 
-// Seed 000, table 5.1: Alice may use machines 1 and 2, Bob 2 and 3, which is twice as fast. Both come to half of what they could do alone:
+// Seed 000, table 5.1: Alice may use nodes 1 and 2, Bob 2 and 3, which is twice as fast. Both come to half of what they could do alone:
 // Alice with four tasks, Bob with two. By tasks alone both have three.
 func TestAliceAndBob(t *testing.T) {
-	machines := []machine{
+	nodes := []nodeSpec{
 		{"m1", 1, records.NewResource(2, 2)}, {"m2", 1, records.NewResource(2, 2)}, {"m3", 2, records.NewResource(2, 2)},
 	}
 	one := records.NewResource(1, 1)
@@ -38,12 +38,12 @@ func TestAliceAndBob(t *testing.T) {
 		{tasks: 1000, length: 1000, size: one, hosts: []string{"m2", "m3"}},
 	}
 	for policy, want := range map[string][2]float64{eunomia.Name: {.5, .5}, eunomia.TSF: {3. / 8, 5. / 8}, eunomia.Choosy: {3. / 8, 5. / 8}} {
-		w := newWorld(t, policy, machines, jobs)
+		w := newWorld(t, policy, nodes, jobs)
 		w.spread = .1 // slots that become free at once would all go to one of them
 		var sum [2]float64
 		n := 0.
 		w.observe = func(now int64) {
-			if now >= 3000 && w.left[0] > 10 && w.left[1] > 10 { // Bob was first on machine 2, perhaps
+			if now >= 3000 && w.left[0] > 10 && w.left[1] > 10 { // Bob was first on node 2, perhaps
 				n++
 				for i := range sum {
 					sum[i] += w.share(i)
@@ -61,7 +61,7 @@ func TestAliceAndBob(t *testing.T) {
 
 // Micro-benchmark 1 (5.4.1): as printed, with four tasks a node, and with two, which gives the times that the text prints.
 func TestMicroBenchmark1(t *testing.T) {
-	machines, of := twenty()
+	nodes, of := twenty()
 	for _, c := range []struct {
 		policy string
 		cores  int64 // of a task; nodes have four
@@ -73,7 +73,7 @@ func TestMicroBenchmark1(t *testing.T) {
 		{eunomia.TSF, 2, .1, [4]float64{464, 85, 261, 346}},
 	} {
 		size := records.NewResource(c.cores, c.cores)
-		w := newWorld(t, c.policy, machines, []job{
+		w := newWorld(t, c.policy, nodes, []job{
 			{at: 0, tasks: 1000, length: 23200, size: size},
 			{at: 10e3, tasks: 150, length: 18300, size: size, hosts: of(2, 3, 4)},
 			{at: 150e3, tasks: 100, length: 21300, size: size, hosts: of(3, 4)},
@@ -92,7 +92,7 @@ func TestMicroBenchmark1(t *testing.T) {
 // Micro-benchmark 2 (5.4.2): a job that says falsely that it can use the fastest nodes only gains by it under TSF and Choosy, and nothing
 // under Eunomia.
 func TestMicroBenchmark2(t *testing.T) {
-	machines, of := twenty()
+	nodes, of := twenty()
 	for _, c := range []struct {
 		policy       string
 		cores        int64
@@ -110,7 +110,7 @@ func TestMicroBenchmark2(t *testing.T) {
 		for i := range jobs {
 			jobs[i].length, jobs[i].size = 2000, size
 		}
-		w := newWorld(t, c.policy, machines, jobs)
+		w := newWorld(t, c.policy, nodes, jobs)
 		w.spread = c.spread
 		w.run()
 		for i, end := range w.ended {

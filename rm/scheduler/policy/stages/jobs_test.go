@@ -66,7 +66,7 @@ type job struct {
 
 type world struct {
 	t       *rapid.T
-	d       *eventlog.Driver
+	d       *eventlog.Recorder
 	now     int64
 	jobs    []*job
 	running []*task

@@ -15,8 +15,8 @@ import (
 // fatal is what tests and properties have in common.
 type fatal interface{ Fatalf(string, ...any) }
 
-// check compares the account that a machine keeps with what there is.
-func (m *Machine) check(t fatal) {
+// check compares the account that a planner keeps with what there is.
+func (m *Planner) check(t fatal) {
 	for s := range m.tables {
 		b := &m.tables[s]
 		var count [3]int
@@ -140,10 +140,10 @@ type span struct{ from, to float64 }
 // phases are those that an attempt of a stage may be in.
 var phases = [stages][2]Phase{{Mapping, Mapping}, {Shuffling, Reducing}}
 
-// cluster does what a machine wants, and breaks a lot.
+// cluster does what a planner wants, and breaks a lot.
 type cluster struct {
 	t        fatal
-	m        *Machine
+	m        *Planner
 	now      time.Duration
 	log      []string
 	asks     []RequestID
@@ -417,7 +417,7 @@ func play(t *rapid.T, j Job, most int, draw func(n int, what string) int) *clust
 	return c
 }
 
-// decide has slots stand still, or go on, as the machine has wanted, or as somebody else does.
+// decide has slots stand still, or go on, as the planner has wanted, or as somebody else does.
 func (c *cluster) decide(draw func(n int, what string) int) {
 	for s := range SlotID(len(c.hosts)) { // in order
 		if c.thawed[s] || c.frozen[s].For < 0 && draw(2, "resumes") == 0 {
@@ -593,7 +593,7 @@ func TestReducesThatShuffleWaitForMaps(t *testing.T) {
 	look("its output is lost", true)
 }
 
-// Ticks change nothing while a machine rests: one that has had an hour of them does the same afterwards as one that has had none.
+// Ticks change nothing while a planner rests: one that has had an hour of them does the same afterwards as one that has had none.
 func TestAMachineThatRests(t *testing.T) {
 	with := func(change func(*Job)) Job {
 		j := Job{Maps: 2, Reduces: 1, Tries: [2]int{4, 4}, Starter: &patient{due: true}}

@@ -42,7 +42,7 @@ func quiet() *logrus.Entry {
 	return logrus.NewEntry(l)
 }
 
-// realKinds are the drivers that this machine can run; CI machines are hybrid or v2.
+// realKinds are the handlers that this machine can run; CI machines are hybrid or v2.
 func realKinds(t *testing.T) []Kind {
 	t.Helper()
 	kinds := []Kind{None}
@@ -57,8 +57,8 @@ func realKinds(t *testing.T) []Kind {
 	return kinds
 }
 
-// onEach runs a test with every driver of this machine, and checks that it left nothing behind.
-func onEach(t *testing.T, f func(t *testing.T, d Driver)) {
+// onEach runs a test with every handler of this machine, and checks that it left nothing behind.
+func onEach(t *testing.T, f func(t *testing.T, d Handler)) {
 	for _, k := range realKinds(t) {
 		t.Run(string(k), func(t *testing.T) {
 			id := fmt.Sprintf("test:%d", os.Getpid())
@@ -91,7 +91,7 @@ func deadline(t *testing.T) context.Context {
 }
 
 // run starts a script in a new group, as the NodeManager does: the shell waits until it has been put there.
-func run(t *testing.T, d Driver, name string, l Limits, script string) (Group, *exec.Cmd) {
+func run(t *testing.T, d Handler, name string, l Limits, script string) (Group, *exec.Cmd) {
 	t.Helper()
 	g, err := d.Create(name, l)
 	if err != nil {
@@ -143,7 +143,7 @@ func processes(t *testing.T, g Group) []int {
 const daemon = `setsid --fork bash -c 'echo $$ > %[1]s.new; mv %[1]s.new %[1]s; exec sleep 600' <&- >&- 2>&-; `
 
 func TestKillReachesDaemons(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		file := filepath.Join(t.TempDir(), "pid")
 		g, cmd := run(t, d, "container_1_1_1_1", Limits{}, fmt.Sprintf(daemon, file)+"sleep 600 & sleep 600")
 		await.Until(t, "the daemon", func() bool { _, err := os.Stat(file); return err == nil })
@@ -173,7 +173,7 @@ func TestKillReachesDaemons(t *testing.T) {
 }
 
 func TestKillEndsAForkingTree(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_2", Limits{Pids: 200}, "while :; do (sleep 0.01 & sleep 0.1 &) ; done 2>/dev/null")
 		await.Until(t, "some processes", func() bool { return len(processes(t, g)) > 3 })
 		if err := g.Kill(deadline(t)); err != nil {
@@ -188,7 +188,7 @@ func TestKillEndsAForkingTree(t *testing.T) {
 // What has to end is not held to a bound of CPU: at the least one the end of many threads takes minutes.
 func TestKillLiftsTheBoundOfCPU(t *testing.T) {
 	f := newFakeV2(sys, "cpu", "memory", "pids")
-	fake, err := v2Site(f, "/", "/heddle").driver(V2)
+	fake, err := v2Site(f, "/", "/heddle").handler(V2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,12 +204,12 @@ func TestKillLiftsTheBoundOfCPU(t *testing.T) {
 		t.Errorf("%q were written, and first is to be %s", f.writes, want)
 	}
 
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, name, Limits{CPU: 0.01}, "sleep 600")
 		if err := g.Kill(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
-		k, ok := d.(*kernelDriver)
+		k, ok := d.(*kernelHandler)
 		if !ok || !d.Capabilities().CPULimit {
 			return // nothing bounds it
 		}
@@ -223,7 +223,7 @@ func TestKillLiftsTheBoundOfCPU(t *testing.T) {
 
 func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 	spares := maySpare(t)
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		file := filepath.Join(t.TempDir(), "count")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -240,7 +240,7 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			if frozen, err := g.Frozen(); err != nil || !frozen {
 				t.Fatalf("frozen %v, %v", frozen, err)
 			}
-			if _, kernel := d.(*kernelDriver); kernel && spares && scoreOf(t, g) != "-999" {
+			if _, kernel := d.(*kernelHandler); kernel && spares && scoreOf(t, g) != "-999" {
 				t.Errorf("when memory runs out it isn't spared: its score is %s", scoreOf(t, g))
 			}
 			before := size(t, file)
@@ -313,7 +313,7 @@ func busy(d time.Duration) {
 }
 
 func TestSignalReachesAllButTheExcepted(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		dir := t.TempDir()
 		script := "trap 'echo got > " + dir + "/shell; exit 3' TERM; (trap 'echo got > " + dir +
 			"/child; exit' TERM; touch " + dir + "/ready; while :; do sleep 0.01; done) & while :; do sleep 0.01; done"
@@ -337,7 +337,7 @@ func TestSignalReachesAllButTheExcepted(t *testing.T) {
 }
 
 func TestReopen(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		run(t, d, "container_1_1_1_5", Limits{}, "sleep 600; :")
 		if _, err := d.Create("container_1_1_1_5", Limits{}); err == nil {
 			t.Error("a group with processes was created again")
@@ -368,7 +368,7 @@ func TestReopen(t *testing.T) {
 }
 
 func TestUsageGrows(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_7", Limits{}, "x=$(head -c 20000000 /dev/zero | tr '\\0' x); while :; do :; done")
 		await.Until(t, "CPU time and memory", func() bool {
 			use, err := g.Usage()
@@ -381,8 +381,8 @@ func TestUsageGrows(t *testing.T) {
 	})
 }
 
-func limitedKinds(t *testing.T, has func(Capabilities) bool, f func(t *testing.T, d Driver)) {
-	onEach(t, func(t *testing.T, d Driver) {
+func limitedKinds(t *testing.T, has func(Capabilities) bool, f func(t *testing.T, d Handler)) {
+	onEach(t, func(t *testing.T, d Handler) {
 		if !has(d.Capabilities()) {
 			if len(d.Capabilities().Missing) == 0 {
 				t.Error("a guarantee is missing and not reported")
@@ -394,7 +394,7 @@ func limitedKinds(t *testing.T, has func(Capabilities) bool, f func(t *testing.T
 }
 
 func TestOutOfMemory(t *testing.T) {
-	limitedKinds(t, func(c Capabilities) bool { return c.MemoryLimit && c.OOMEvents }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.MemoryLimit && c.OOMEvents }, func(t *testing.T, d Handler) {
 		g, cmd := run(t, d, "container_1_1_1_8", Limits{Memory: 32 << 20}, "head -c 1000000000 /dev/zero | tail; sleep 600; :")
 		select {
 		case <-g.OOM():
@@ -412,7 +412,7 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 func TestCPULimit(t *testing.T) {
-	limitedKinds(t, func(c Capabilities) bool { return c.CPULimit }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.CPULimit }, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_9", Limits{CPU: 0.1, Shares: 1}, "while :; do :; done")
 		cpu := func() time.Duration {
 			use, err := g.Usage()
@@ -440,7 +440,7 @@ func TestCPULimit(t *testing.T) {
 }
 
 func TestPidsLimit(t *testing.T) {
-	limitedKinds(t, func(c Capabilities) bool { return c.PidsLimit }, func(t *testing.T, d Driver) {
+	limitedKinds(t, func(c Capabilities) bool { return c.PidsLimit }, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_a", Limits{Pids: 5}, "for i in 1 2 3 4 5 6 7 8; do sleep 600 & done 2>/dev/null; sleep 600")
 		await.Until(t, "five processes", func() bool { return len(processes(t, g)) == 5 })
 		busy(20 * time.Millisecond)
@@ -451,8 +451,8 @@ func TestPidsLimit(t *testing.T) {
 }
 
 func TestGroupsBelowAGroup(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
-		k, ok := d.(*kernelDriver)
+	onEach(t, func(t *testing.T, d Handler) {
+		k, ok := d.(*kernelHandler)
 		if !ok {
 			return // none has no folders
 		}
@@ -484,7 +484,7 @@ func TestGroupsBelowAGroup(t *testing.T) {
 }
 
 func TestFreezeOfWhatCannotBeFrozenIsUndone(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_c", Limits{}, "sleep 600; :")
 		await.Until(t, "two processes", func() bool { return len(processes(t, g)) == 2 })
 		ctx, cancel := context.WithCancel(t.Context())
@@ -500,7 +500,7 @@ func TestFreezeOfWhatCannotBeFrozenIsUndone(t *testing.T) {
 // A group whose process is in a call that doesn't end is frozen nevertheless: the others stand still at once, and that one when the call ends. All go on
 // when they are thawed, also beside one that has stopped itself.
 func TestFreezeWhileACallDoesNotEnd(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		dir := t.TempDir()
 		hung, file, back := filepath.Join(dir, "hung"), filepath.Join(dir, "count"), filepath.Join(dir, "back")
 		release := hungdisk.Mount(t, hung)
@@ -555,7 +555,7 @@ func running(t *testing.T, g Group, program string) []int {
 }
 
 func TestNamesThatAreNoFolders(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		for _, name := range []string{"", ".", "..", "a/b", "cgroup.procs", "a\nb", "a\x00"} {
 			if g, err := d.Create(name, Limits{}); err == nil {
 				t.Errorf("%q was created as %v", name, g)
@@ -568,7 +568,7 @@ func TestNamesThatAreNoFolders(t *testing.T) {
 }
 
 func TestTwoNodesOfAMachine(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		other, err := Detect(Options{Kind: d.Kind(), ID: fmt.Sprintf("other:%d", os.Getpid()), Log: quiet()})
 		if err != nil {
 			t.Fatal(err)
@@ -604,7 +604,7 @@ func TestWeightOfAllGroups(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		k, ok := d.(*kernelDriver)
+		k, ok := d.(*kernelHandler)
 		if !ok || !d.Capabilities().Shares {
 			t.Skip("this machine's groups have no weight")
 		}
@@ -629,7 +629,7 @@ func TestRelativeRootLiesInTheOwnGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	k, ok := d.(*kernelDriver)
+	k, ok := d.(*kernelHandler)
 	if !ok {
 		if len(d.Capabilities().Missing) == 0 {
 			t.Error("no cgroups, and nothing is reported missing")
@@ -724,7 +724,7 @@ func ownGroups(t *testing.T) string {
 
 // A group has had no processor for about as long as its node's limit took one from it, and the group's own limit doesn't count.
 func TestWhatTheNodeTakesIsTold(t *testing.T) {
-	onEach(t, func(t *testing.T, d Driver) {
+	onEach(t, func(t *testing.T, d Handler) {
 		g, _ := run(t, d, "container_1_1_1_1", Limits{}, "while :; do :; done")
 		starved := func() time.Duration {
 			use, err := g.Usage()
@@ -739,7 +739,7 @@ func TestWhatTheNodeTakesIsTold(t *testing.T) {
 			}
 			return
 		}
-		top, _, _, _ := d.(*kernelDriver).limiter.weight(1)
+		top, _, _, _ := d.(*kernelHandler).limiter.weight(1)
 		if top == "" {
 			return // the hierarchy hasn't the controller on this machine, and there is nothing to throttle with
 		}

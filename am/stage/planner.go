@@ -10,11 +10,11 @@ import (
 // never is a time that isn't noted.
 const never time.Duration = -1 << 62
 
-// Machine is the state of a job. It may be used by one goroutine at a time.
+// Planner decides what the slots of a job do, by the state of its stages. It may be used by one goroutine at a time.
 //
 // It has many methods because each event of a job and each decision is one. They change the same slots, tasks and requests, so that only what has
 // a state of its own is a part: a table of tasks, a pool of slots and requests, and the copies that are pending.
-type Machine struct {
+type Planner struct {
 	job  Job
 	now  time.Duration
 	acts []Action
@@ -70,9 +70,9 @@ type request struct {
 	copy  bool
 }
 
-// New returns a machine for a job. It does nothing before its first Step.
-func New(j Job) *Machine {
-	m := &Machine{
+// New returns a Planner of a job. It does nothing before its first Step.
+func New(j Job) *Planner {
+	m := &Planner{
 		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never,
 		starved: never, idleSince: never,
 	}
@@ -95,17 +95,17 @@ func New(j Job) *Machine {
 	return m
 }
 
-func (m *Machine) inputsOf(t *task) []host {
+func (m *Planner) inputsOf(t *task) []host {
 	if t.id.Stage == Map {
 		return m.inputs[t.id.Index]
 	}
 	return nil
 }
 
-func (m *Machine) do(a Action) { m.acts = append(m.acts, a) }
+func (m *Planner) do(a Action) { m.acts = append(m.acts, a) }
 
 // Step takes an event in and returns what is to be done, in this order. The actions are good until the next Step.
-func (m *Machine) Step(now time.Duration, e Event) []Action {
+func (m *Planner) Step(now time.Duration, e Event) []Action {
 	m.now = max(m.now, now)
 	clear(m.acts)
 	m.acts = m.acts[:0]
@@ -160,26 +160,26 @@ func (m *Machine) Step(now time.Duration, e Event) []Action {
 }
 
 // slot returns a slot that the job has; nil if it hasn't.
-func (m *Machine) slot(id SlotID) *slot {
+func (m *Planner) slot(id SlotID) *slot {
 	if id < 0 || int(id) >= len(m.slots) || !m.slots[id].known {
 		return nil
 	}
 	return &m.slots[id]
 }
 
-func (m *Machine) task(id TaskID) *task { return &m.tables[id.Stage].all[id.Index] }
+func (m *Planner) task(id TaskID) *task { return &m.tables[id.Stage].all[id.Index] }
 
-func (m *Machine) attempt(id AttemptID) *Attempt { return &m.task(id.TaskID).attempts[id.Number] }
+func (m *Planner) attempt(id AttemptID) *Attempt { return &m.task(id.TaskID).attempts[id.Number] }
 
 // end ends the job.
-func (m *Machine) end(err error) {
+func (m *Planner) end(err error) {
 	if !m.over {
 		m.err, m.over = err, true
 	}
 }
 
 // settle draws the consequences of what has changed.
-func (m *Machine) settle() {
+func (m *Planner) settle() {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	if maps.count[done] == len(maps.all) && reduces.count[done] == len(reduces.all) {
 		m.end(nil)
@@ -201,7 +201,7 @@ func (m *Machine) settle() {
 }
 
 // reducesDue reports whether reduces may begin. When all maps are done, or were before outputs made room, nothing else can.
-func (m *Machine) reducesDue() bool {
+func (m *Planner) reducesDue() bool {
 	maps := &m.tables[Map]
 	if maps.count[done] == len(maps.all) || m.rooms > 0 { // where room is made for reduces, they are to have it
 		return true
@@ -210,7 +210,7 @@ func (m *Machine) reducesDue() bool {
 }
 
 // Facts returns where the job is. They are good until the next call.
-func (m *Machine) Facts() *Facts {
+func (m *Planner) Facts() *Facts {
 	f := &m.facts
 	f.Now, f.Slots, f.Released = m.now, len(m.live), m.released
 	f.Maps, f.Reduces = m.tables[Map].stat(), m.tables[Reduce].stat()
@@ -235,7 +235,7 @@ func (b *table) stat() Stat {
 }
 
 // Stage returns where a stage is, how many attempts have failed, and which share of it is done.
-func (m *Machine) Stage(s Stage) (stat Stat, failed int, progress float64) {
+func (m *Planner) Stage(s Stage) (stat Stat, failed int, progress float64) {
 	b := &m.tables[s]
 	progress = 1
 	if b.begun > 0 {
@@ -244,14 +244,14 @@ func (m *Machine) Stage(s Stage) (stat Stat, failed int, progress float64) {
 	return b.stat(), b.failed, progress
 }
 
-// Attempts returns the attempts at a task, in order. They are the Machine's own.
-func (m *Machine) Attempts(id TaskID) []Attempt { return m.task(id).attempts }
+// Attempts returns the attempts at a task, in order. They are the Planner's own.
+func (m *Planner) Attempts(id TaskID) []Attempt { return m.task(id).attempts }
 
 // Over reports whether the job is over, and how it ended.
-func (m *Machine) Over() (bool, error) { return m.over, m.err }
+func (m *Planner) Over() (bool, error) { return m.over, m.err }
 
 // tick does what is due because time has passed.
-func (m *Machine) tick() {
+func (m *Planner) tick() {
 	m.bury()
 	m.overtake()
 	m.forgive()
@@ -265,14 +265,14 @@ func (m *Machine) tick() {
 	m.cuts.round()
 }
 
-// Rests reports whether Ticks change nothing until the machine hears of something else, given that the last step was one: the job has no slot, no
+// Rests reports whether Ticks change nothing until the planner hears of something else, given that the last step was one: the job has no slot, no
 // node is to be forgiven, and running attempts aren't watched. Its Starter must not count time.
-func Rests(m *Machine) bool {
+func Rests(m *Planner) bool {
 	return len(m.live) == 0 && m.bad == 0 && m.job.Speculator == nil && m.job.Splitter == nil && len(m.tables[Map].picky)+len(m.tables[Reduce].picky) == 0
 }
 
 // hinted records the ResourceManager's hints.
-func (m *Machine) hinted(e Hinted) {
+func (m *Planner) hinted(e Hinted) {
 	m.facts.Hints, m.leveled = e.Hints, e.Levels != nil
 	for i := range m.nodes {
 		m.nodes[i].level = 0
@@ -286,7 +286,7 @@ func (m *Machine) hinted(e Hinted) {
 const starving = 5 * time.Second
 
 // relieve makes room for maps.
-func (m *Machine) relieve() {
+func (m *Planner) relieve() {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	if maps.count[waiting] == 0 || maps.count[running] > 0 {
 		m.relieved = false

@@ -54,8 +54,8 @@ type limiter interface {
 	close() // returns when nothing is left of watches, which have been stopped
 }
 
-// kernelDriver makes groups of a holder and a limiter.
-type kernelDriver struct {
+// kernelHandler makes groups of a holder and a limiter.
+type kernelHandler struct {
 	kind    Kind
 	tree    tree
 	holder  holder
@@ -72,9 +72,9 @@ type kernelDriver struct {
 	parents []string // groups of groups (Below)
 }
 
-func (d *kernelDriver) Kind() Kind { return d.kind }
+func (d *kernelHandler) Kind() Kind { return d.kind }
 
-func (d *kernelDriver) Capabilities() Capabilities {
+func (d *kernelHandler) Capabilities() Capabilities {
 	c := Capabilities{Suspend: true, KillTree: true}
 	d.limiter.capable(&c)
 	c.Missing = slices.Clone(d.missing)
@@ -93,7 +93,7 @@ func checkName(name string) error {
 	return nil
 }
 
-func (d *kernelDriver) Create(name string, l Limits) (Group, error) {
+func (d *kernelHandler) Create(name string, l Limits) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (d *kernelDriver) Create(name string, l Limits) (Group, error) {
 	return g, nil
 }
 
-func (d *kernelDriver) Open(name string) (Group, error) {
+func (d *kernelHandler) Open(name string) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (d *kernelDriver) Open(name string) (Group, error) {
 	return g, nil
 }
 
-func (d *kernelDriver) group(name string) (*kernelGroup, error) {
+func (d *kernelHandler) group(name string) (*kernelGroup, error) {
 	g := &kernelGroup{d: d, name: name}
 	var can Capabilities
 	if d.limiter.capable(&can); can.OOMEvents {
@@ -169,7 +169,7 @@ func (d *kernelDriver) group(name string) (*kernelGroup, error) {
 	return g, nil
 }
 
-func (d *kernelDriver) Groups() ([]string, error) {
+func (d *kernelHandler) Groups() ([]string, error) {
 	names, err := d.holder.list()
 	if err != nil {
 		return nil, fmt.Errorf("list groups: %w", err)
@@ -177,7 +177,7 @@ func (d *kernelDriver) Groups() ([]string, error) {
 	return slices.DeleteFunc(names, d.isParent), nil
 }
 
-func (d *kernelDriver) Close() error {
+func (d *kernelHandler) Close() error {
 	d.mu.Lock()
 	groups := d.open
 	d.open = nil
@@ -196,7 +196,7 @@ func (d *kernelDriver) Close() error {
 // weigh gives the folder of all groups, and those above it, the weight of so many vcores. The kernel's initial one is that of a single
 // process: on a busy machine all containers together would get no more than one. A folder whose weight was set by another is left
 // alone, and where it can't be set containers only are slower.
-func (d *kernelDriver) weigh(vcores float64) {
+func (d *kernelHandler) weigh(vcores float64) {
 	top, file, initial, value := d.limiter.weight(vcores)
 	if vcores <= 0 || top == "" {
 		return
@@ -209,7 +209,7 @@ func (d *kernelDriver) weigh(vcores float64) {
 }
 
 // remove takes away a group's folders and those that its processes made below.
-func (d *kernelDriver) remove(name string) error {
+func (d *kernelHandler) remove(name string) error {
 	var errs []error
 	for _, folder := range append(d.holder.folders(name), d.limiter.limited(name)...) {
 		err := walk(d.tree, folder, d.tree.rmdir)
@@ -221,7 +221,7 @@ func (d *kernelDriver) remove(name string) error {
 }
 
 type kernelGroup struct {
-	d    *kernelDriver
+	d    *kernelHandler
 	name string
 	oom  chan struct{}
 	stop func()

@@ -1,0 +1,80 @@
+package house
+
+import (
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// meanings are words that once meant several things in names, with the one meaning that each has (docs/architecture.md, Words), and the packages whose names
+// have it, with those below. A package comes onto a list if its names mean just that.
+var meanings = []struct {
+	word, means, instead string
+	where                []string
+}{
+	{
+		"machine", "a computer", "what decides by events is a planner, a recorder or a model; what runs containers is a node",
+		[]string{
+			"conf", "integration/campaign", "integration/vm", "internal/machine", "nm", "rm/door", "rm/rest/machines", "yarn/rest/daemon",
+		},
+	},
+	{
+		"driver", "runs the scheduler and preemption's rounds (drive.Driver)", "what makes cgroups is a handler, as in YARN; what records events is a recorder",
+		[]string{"rm/scheduler/drive", "rm/scheduler/eventlog", "sim/study", "sim/whatif/play"},
+	},
+}
+
+// Each word of a name stands for one thing.
+func TestWordsOfNamesHaveOneMeaning(t *testing.T) {
+	all := packages(t)
+	for _, m := range meanings {
+		upper := strings.ToUpper(m.word[:1]) + m.word[1:]
+		word := regexp.MustCompile(`^` + m.word + `s?([A-Z0-9]|$)|` + upper + `s?([A-Z0-9]|$)`)
+		used := map[string]bool{}
+		for name, p := range all {
+			at := slices.IndexFunc(m.where, func(dir string) bool { return strings.HasPrefix(name+"/", dir+"/") })
+			found := func(id string, where any) {
+				switch {
+				case !word.MatchString(id):
+				case at >= 0:
+					used[m.where[at]] = true
+				default:
+					t.Errorf("%v: %s: a %s is this: %s; %s", where, id, m.word, m.means, m.instead)
+				}
+			}
+			if len(p.files) > 0 {
+				found(path.Base(name), name)
+			}
+			for _, f := range p.files {
+				if ast.IsGenerated(f) {
+					continue
+				}
+				for _, id := range append(namesOf(f), typesOf(f)...) {
+					found(id.Name, sources.Position(id.Pos()))
+				}
+			}
+		}
+		for _, dir := range m.where {
+			if !used[dir] {
+				t.Errorf("no name of %s has the word %s: take it off the list", dir, m.word)
+			}
+		}
+	}
+}
+
+// typesOf returns the names of a file's types.
+func typesOf(f *ast.File) (names []*ast.Ident) {
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok {
+			for _, spec := range g.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					names = append(names, s.Name)
+				}
+			}
+		}
+	}
+	return names
+}
