@@ -282,7 +282,7 @@ func (c *Cluster) nextStage(job int32) {
 			continue
 		}
 		c.ask(j, int64(s.stage), st.Priority, st.Resource, len(st.Tasks))
-		if c.asks[0].Placement = st.Placement; st.Placement == nil {
+		if c.asks[0].Scheduling = st.Scheduling; st.Scheduling == nil {
 			c.prefer(st)
 		}
 		c.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: s.app, Asks: c.asks})
@@ -420,7 +420,7 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	l.turn++
 	c.release(h, st.Resource)
 	c.ask(&c.jobs[job], int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
-	c.asks[0].Placement = st.Placement
+	c.asks[0].Scheduling = st.Scheduling
 	c.sched.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: s.app, Asks: c.asks})
 }
 

@@ -31,8 +31,8 @@ type Stage struct {
 	Priority int32 // priority of its requests; lower numbers are more urgent
 	Resource records.Resource
 	Tasks    []Task
-	// Placement has the allocation tags of its containers, and where these may run; nil: anywhere. Hosts that its tasks prefer count nothing then.
-	Placement *scheduler.Placement
+	// Scheduling has the allocation tags of its containers, and where these may run; nil: anywhere. Hosts that its tasks prefer count nothing then.
+	Scheduling *scheduler.SchedulingRequest
 }
 
 // Task runs in one container.

@@ -60,7 +60,7 @@ func SetLabels(jobs []Job, tree *queue.Tree, labels []Label) error {
 				return fmt.Errorf("job %s: %w", j.Name, err)
 			}
 		}
-		if !capacity && slices.ContainsFunc(j.Stages, func(s Stage) bool { return s.Placement != nil }) {
+		if !capacity && slices.ContainsFunc(j.Stages, func(s Stage) bool { return s.Scheduling != nil }) {
 			return fmt.Errorf("job %s: placement constraints are the CapacityScheduler's only: leave them out, or name its configuration by --conf", j.Name)
 		}
 		if !known[j.Label] {

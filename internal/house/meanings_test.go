@@ -10,7 +10,7 @@ import (
 )
 
 // meanings are words that once meant several things in names, with the one meaning that each has (docs/architecture.md, Words), and the packages whose names
-// have it, with those below. A package comes onto a list if its names mean just that.
+// have it (/...: with those below). A package comes onto a list if its names mean just that.
 var meanings = []struct {
 	word, means, instead string
 	where                []string
@@ -18,12 +18,16 @@ var meanings = []struct {
 	{
 		"machine", "a computer", "what decides by events is a planner, a recorder or a model; what runs containers is a node",
 		[]string{
-			"conf", "integration/campaign", "integration/vm", "internal/machine", "nm", "rm/door", "rm/rest/machines", "yarn/rest/daemon",
+			"conf/...", "integration/campaign", "integration/vm", "internal/machine", "nm/...", "rm/door", "rm/rest/machines", "yarn/rest/daemon",
 		},
 	},
 	{
 		"driver", "runs the scheduler and preemption's rounds (drive.Driver)", "what makes cgroups is a handler, as in YARN; what records events is a recorder",
-		[]string{"rm/scheduler/drive", "rm/scheduler/eventlog", "sim/study", "sim/whatif/play"},
+		[]string{"rm/scheduler/drive", "rm/scheduler/eventlog", "sim/study/...", "sim/whatif/play"},
+	},
+	{
+		"placement", "the choice of a queue", "where containers may go is a placement constraint, and the request that has one is a scheduling request, as in YARN",
+		[]string{"rm", "rm/leader", "rm/leader/placement", "rm/leader/settings", "rm/queue/..."},
 	},
 }
 
@@ -35,7 +39,10 @@ func TestWordsOfNamesHaveOneMeaning(t *testing.T) {
 		word := regexp.MustCompile(`^` + m.word + `s?([A-Z0-9]|$)|` + upper + `s?([A-Z0-9]|$)`)
 		used := map[string]bool{}
 		for name, p := range all {
-			at := slices.IndexFunc(m.where, func(dir string) bool { return strings.HasPrefix(name+"/", dir+"/") })
+			at := slices.IndexFunc(m.where, func(dir string) bool {
+				below, ok := strings.CutSuffix(dir, "/...")
+				return name == dir || ok && strings.HasPrefix(name+"/", below+"/")
+			})
 			found := func(id string, where any) {
 				switch {
 				case !word.MatchString(id):

@@ -14,6 +14,6 @@
 // clears its classes, so a search finds the next one to serve in a logarithmic descent per level. The classes are an upper bound: a search
 // that finds nothing lowers it, and an event that loosens a limit raises it.
 //
-// Placement is driven by events, not by heartbeats: a new ask is tried on all nodes at once, and resources that become
+// Allocation is driven by events, not by heartbeats: a new ask is tried on all nodes at once, and resources that become
 // free go to the application whose turn it is. Between two events nothing waits that could be placed.
 package scheduler

@@ -68,5 +68,5 @@ func (s *Scheduler) SetAttributes(host string, to map[string]string) {
 	}
 }
 
-// Placement holds what a request says of its containers.
-type Placement = constraint.Request
+// SchedulingRequest holds what YARN's message of that name says of its containers.
+type SchedulingRequest = constraint.Request

@@ -21,7 +21,7 @@ func counted(scope constraint.Scope, least, most int32, tag string) *constraint.
 // placing is an ask for containers of size 1 with a tag.
 func placing(priority, count int32, tag string, c *constraint.Constraint) []Ask {
 	r := row(priority, Any, count, true)
-	r.Placement = &Placement{Tags: []string{tag}, Constraint: c}
+	r.Scheduling = &SchedulingRequest{Tags: []string{tag}, Constraint: c}
 	return []Ask{r}
 }
 

@@ -40,7 +40,7 @@ func (a waiting) before(b waiting) bool {
 	return a.time < b.time || a.time == b.time && a.worker < b.worker
 }
 
-func newCentral(workers, first int, p placement) *central {
+func newCentral(workers, first int, p knowledge) *central {
 	c := &central{
 		first: first, queued: make([]sim.Time, workers), began: make([]sim.Time, workers), runs: make([]sim.Time, workers),
 		closed: make([]bool, workers), words: make([]uint64, (workers+63)/64), idle: make([]uint64, (workers+63)/64),

@@ -34,7 +34,7 @@ func TestDrawsAreThoseOfRand(t *testing.T) {
 func TestPassingOverWorkers(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		p := []placement{current, late}[seed%2]
+		p := []knowledge{current, late}[seed%2]
 		c := newCentral(300, 7, p)
 		all := newCentral(300, 7, p)
 		mine, theirs := &pcg{wide{seed, 1}}, &pcg{wide{seed, 1}}

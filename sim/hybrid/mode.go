@@ -15,17 +15,17 @@ import (
 type mode struct {
 	sched   sched.Config
 	node    probe.Config
-	central placement // of long jobs
+	central knowledge // of long jobs
 	all     bool      // the central scheduler places short jobs, too
 	whole   bool      // there is no short partition
 	steals  stealing
 	perfect bool // probes avoid all long work, as if bitmaps were always new
 }
 
-type placement uint8
+type knowledge uint8
 
 const (
-	nobody  placement = iota // long jobs probe like short ones
+	nobody  knowledge = iota // long jobs probe like short ones
 	current                  // a central scheduler knows what it sent, at once
 	late                     // a central scheduler knows what heartbeats said, every 8 s
 )

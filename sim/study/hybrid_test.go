@@ -9,7 +9,7 @@ import (
 	"heddle/internal/timeline/timelinetest"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
-	"heddle/sim/study/placement"
+	"heddle/sim/study/sampling"
 	"heddle/sim/study/shape"
 )
 
@@ -74,7 +74,7 @@ func TestRandomPlacementIsMM1(t *testing.T) {
 		load  float64
 	}{{1, .5}, {1, .8}, {50, .8}} {
 		jobs := 400_000 / c.tasks
-		mean, _ := placement.Responses(placement.Way{Ratio: 1}, 1000, 1, c.tasks, jobs, jobs, c.load, 1)
+		mean, _ := sampling.Responses(sampling.Way{Ratio: 1}, 1000, 1, c.tasks, jobs, jobs, c.load, 1)
 		if want := .0005 + .1/(1-c.load)*harmonic(c.tasks); math.Abs(mean/want-1) > .06 {
 			t.Errorf("%d tasks at %g: %.3f s, not %.3f s", c.tasks, c.load, mean, want)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"heddle/sim"
 	"heddle/sim/hybrid"
-	"heddle/sim/study/placement"
+	"heddle/sim/study/sampling"
 	"heddle/sim/study/shape"
 )
 
@@ -81,12 +81,12 @@ func sparrowResponse(o *Options, s *Study) error {
 		jobs := span(o, load, workers, tasks)
 		var all [5]sample
 		for seed := range o.Seeds.All() {
-			for i, p := range []placement.Way{{Ratio: 1}, {Ratio: 2}, {Ratio: 2, Batch: true}} {
+			for i, p := range []sampling.Way{{Ratio: 1}, {Ratio: 2}, {Ratio: 2, Batch: true}} {
 				n := jobs
 				if p.Ratio == 1 {
 					n *= 2 // its queues are the slowest to fill
 				}
-				mean, _ := placement.Responses(p, workers, 1, tasks, n, n, load, seed)
+				mean, _ := sampling.Responses(p, workers, 1, tasks, n, n, load, seed)
 				all[i] = append(all[i], mean)
 			}
 			for i, d := range []float64{1.5, 2} {
@@ -135,8 +135,8 @@ func sparrowZero(o *Options, s *Study) error {
 			busy := math.Pow(load, float64(c.cores))
 			var random, perTask, late sample
 			for seed := range o.Seeds.All() {
-				_, a := placement.Responses(placement.Way{Ratio: 1}, workers, c.cores, c.tasks, jobs, jobs, load, seed)
-				_, b := placement.Responses(placement.Way{Ratio: 2}, workers, c.cores, c.tasks, jobs, jobs, load, seed)
+				_, a := sampling.Responses(sampling.Way{Ratio: 1}, workers, c.cores, c.tasks, jobs, jobs, load, seed)
+				_, b := sampling.Responses(sampling.Way{Ratio: 2}, workers, c.cores, c.tasks, jobs, jobs, load, seed)
 				r, err := hybrid.Run(shape.Exponential(2*jobs, c.tasks, workers*c.cores, load, seed), hybrid.Options{
 					Mode: "sparrow", Workers: workers, Slots: c.cores, Cutoff: time.Minute, Seed: seed, Exact: true, Ratio: 2, WarmUp: jobs,
 				})

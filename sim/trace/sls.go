@@ -51,12 +51,12 @@ func (t *slsTask) size(slot records.Resource) records.Resource {
 	return size
 }
 
-// placement returns what a task says of its container, nil if that is nothing. The application's own containers count unless it says otherwise.
-func (t *slsTask) placement() (*scheduler.Placement, error) {
+// scheduling returns what a task says of its container, nil if that is nothing. The application's own containers count unless it says otherwise.
+func (t *slsTask) scheduling() (*scheduler.SchedulingRequest, error) {
 	if len(t.Tags) == 0 && t.Constraint == nil {
 		return nil, nil
 	}
-	p := &scheduler.Placement{Tags: slices.Compact(slices.Sorted(slices.Values(t.Tags))), Constraint: t.Constraint}
+	p := &scheduler.SchedulingRequest{Tags: slices.Compact(slices.Sorted(slices.Values(t.Tags))), Constraint: t.Constraint}
 	own(p.Constraint)
 	return p, p.Check()
 }
@@ -135,16 +135,16 @@ func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
 		if total += count; count < 0 || total > maxTasks {
 			return nil, fmt.Errorf("has %d tasks", total)
 		}
-		placement, err := t.placement()
+		request, err := t.scheduling()
 		if err != nil {
 			return nil, fmt.Errorf("task %d: %w", i+1, err)
 		}
 		at := slices.IndexFunc(stages, func(s stage) bool {
-			return s.Priority == t.Priority && s.Resource == size && (s.Placement == nil) == (placement == nil) && s.Placement.Equal(placement)
+			return s.Priority == t.Priority && s.Resource == size && (s.Scheduling == nil) == (request == nil) && s.Scheduling.Equal(request)
 		})
 		if at < 0 {
 			at = len(stages)
-			stages = append(stages, stage{Stage: sim.Stage{Priority: t.Priority, Resource: size, Placement: placement}, start: t.Start})
+			stages = append(stages, stage{Stage: sim.Stage{Priority: t.Priority, Resource: size, Scheduling: request}, start: t.Start})
 		}
 		s := &stages[at]
 		s.start = min(s.start, t.Start)

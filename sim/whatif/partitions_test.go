@@ -141,7 +141,7 @@ func TestConstraintsArePlayed(t *testing.T) {
 		return got
 	}
 	ask := func(a scheduler.AppHandle, count int32, of *constraint.Constraint, tags ...string) {
-		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true, Placement: &scheduler.Placement{Tags: tags, Constraint: of}}}})
+		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: slot, Count: count, RelaxLocality: true, Scheduling: &scheduler.SchedulingRequest{Tags: tags, Constraint: of}}}})
 	}
 	eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(8)})
 	h2 := eventlogtest.AddNode(d, scheduler.NodeSpec{Host: "h2", Rack: "/r", Capability: slot.Times(8)})

@@ -48,9 +48,9 @@ type key struct {
 
 // Wishes holds the constraints and scheduling requests of one ApplicationMaster. The zero value has none. Its methods are for operations of the leader's loop.
 type Wishes struct {
-	byTag map[string]*constraint.Constraint // of requests that have this tag alone
-	tried map[key]*trial                    // requests that may yet be rejected
-	said  map[key]said                      // of requests of the Scheduler
+	byTag   map[string]*constraint.Constraint // of requests that have this tag alone
+	tried   map[key]*trial                    // requests that may yet be rejected
+	earlier map[key]earlier                   // of requests of the Scheduler
 }
 
 // trial is a request of which the Processor hasn't placed all.
@@ -86,7 +86,7 @@ func (w *Wishes) Register(s Settings, attempt records.AttemptID, entries []*pb.P
 			byTag[tags[0]] = c
 		}
 	}
-	w.byTag, w.tried, w.said = byTag, nil, nil
+	w.byTag, w.tried, w.earlier = byTag, nil, nil
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (w *Wishes) Place(
 		if s.Handler == Processor {
 			r = among(labels, r, label)
 		}
-		asks[i].Placement, named[i] = r, label
+		asks[i].Scheduling, named[i] = r, label
 	}
 	if s.Handler != Processor {
 		return nil

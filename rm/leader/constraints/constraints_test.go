@@ -163,7 +163,7 @@ func TestTheProcessorTriesThePartitionsInTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := asks[0].Label
-		if c := asks[0].Placement.Constraint; c != nil && c.Op == constraint.Never {
+		if c := asks[0].Scheduling.Constraint; c != nil && c.Op == constraint.Never {
 			got = "never"
 		}
 		if !asks[0].Stays {
@@ -207,7 +207,7 @@ func TestRegisteredConstraintsOfATag(t *testing.T) {
 		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := asks[0].Placement.Constraint.String(); got != want {
+		if got := asks[0].Scheduling.Constraint.String(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -248,7 +248,7 @@ func FuzzConstraints(f *testing.F) {
 		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks, nil, nil)); err != nil {
 			return
 		}
-		r := asks[0].Placement
+		r := asks[0].Scheduling
 		if err := r.Check(); err != nil || r.Constraint.Cost() > 2*constraint.MaxParts {
 			t.Errorf("%v, cost %d", err, r.Constraint.Cost())
 		}
@@ -265,15 +265,15 @@ func TestWhatRequestsSayIsBounded(t *testing.T) {
 		none := func(int32, int64) (scheduler.Ask, bool, bool) { return scheduler.Ask{}, false, false }
 		return w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: id, Count: 1}}, none, nil)
 	}
-	for id := range int64(3 * mostSaid) {
+	for id := range int64(3 * maxRemembered) {
 		if err := place(id, "a"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(w.said) > mostSaid {
-		t.Errorf("%d are remembered", len(w.said))
+	if len(w.earlier) > maxRemembered {
+		t.Errorf("%d are remembered", len(w.earlier))
 	}
-	if place(3*mostSaid-1, "b") == nil || place(0, "b") != nil {
+	if place(3*maxRemembered-1, "b") == nil || place(0, "b") != nil {
 		t.Error("the wrong ones are remembered")
 	}
 }

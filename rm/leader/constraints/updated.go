@@ -11,13 +11,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// mostSaid bounds the requests of an attempt whose constraints are remembered. When there are more, those from before may be changed.
-const mostSaid = 4096
+// maxRemembered bounds the requests of an attempt whose constraints are remembered. When there are more, those from before may be changed.
+const maxRemembered = 4096
 
-// said is the part of a scheduling request that later ones of the same priority and id can't change.
-type said struct {
-	size      records.Resource
-	placement *constraint.Request
+// earlier is the part of a scheduling request that later ones of the same priority and id can't change.
+type earlier struct {
+	size    records.Resource
+	request *constraint.Request
 }
 
 // invalid is the exception of Hadoop's scheduler, within the one that callers get.
@@ -27,36 +27,36 @@ const invalid = "org.apache.hadoop.yarn.exceptions.SchedulerInvalidResoureReques
 // (Hadoop: SingleConstraintAppPlacementAllocator.internalUpdatePendingAsk, whose words these are).
 func (w *Wishes) unchanged(ask *scheduler.Ask, r *constraint.Request, outstanding Outstanding, types records.ResourceTypes) error {
 	k := key{ask.Priority, ask.AllocationRequestID}
-	old, known := w.said[k]
+	old, known := w.earlier[k]
 	switch {
-	case ask.Count == 0, known && old.size == ask.Capability && old.placement.Equal(r):
+	case ask.Count == 0, known && old.size == ask.Capability && old.request.Equal(r):
 		return nil
-	case !known && len(w.said) >= mostSaid:
-		clear(w.said)
+	case !known && len(w.earlier) >= maxRemembered:
+		clear(w.earlier)
 	}
 	if !known {
-		if w.said == nil {
-			w.said = map[key]said{}
+		if w.earlier == nil {
+			w.earlier = map[key]earlier{}
 		}
-		w.said[k] = said{ask.Capability, r}
+		w.earlier[k] = earlier{ask.Capability, r}
 		return nil
 	}
 	left, _, _ := outstanding(k.priority, k.id)
 	return refusal.New(refusal.Refused, invalid+"Invalid updated SchedulingRequest added to scheduler, "+
 		" we only allows changing numAllocations for the updated SchedulingRequest. Old=%s new=%s, if any fields need to be updated, please cancel the old request (by "+
 		"setting numAllocations to 0) and send a SchedulingRequest with different combination of priority/allocationId",
-		describe(k, old, left.Count, types), describe(k, said{ask.Capability, r}, ask.Count, types))
+		describe(k, old, left.Count, types), describe(k, earlier{ask.Capability, r}, ask.Count, types))
 }
 
 // describe returns a request as Hadoop's SchedulingRequestPBImpl writes it.
-func describe(k key, s said, count int32, types records.ResourceTypes) string {
+func describe(k key, s earlier, count int32, types records.ResourceTypes) string {
 	where := "null"
-	if c := s.placement.Constraint; c != nil {
+	if c := s.request.Constraint; c != nil {
 		where = c.String()
 	}
 	return fmt.Sprintf("SchedulingRequestPBImpl{priority=%d, allocationReqId=%d, executionType={Execution Type: GUARANTEED, Enforce Execution Type: false}, allocationTags=[%s], "+
 		"resourceSizing=ResourceSizingPBImpl{numAllocations=%d, resources=%s}, placementConstraint=%s}",
-		k.priority, k.id, strings.Join(s.placement.Tags, ", "), count, types.Format(s.size), where)
+		k.priority, k.id, strings.Join(s.request.Tags, ", "), count, types.Format(s.size), where)
 }
 
 // guaranteed refuses a scheduling request for opportunistic containers.

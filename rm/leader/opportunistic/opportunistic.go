@@ -111,7 +111,7 @@ func (a *Allocator) Serve(app *ledger.Application, asks []scheduler.Ask, add, re
 
 func (a *Allocator) take(id records.AttemptID, asks []scheduler.Ask, add, remove []string) ([]scheduler.Ask, error) {
 	opportunistic := func(ask scheduler.Ask) bool {
-		return ask.ExecutionType == pb.ExecutionType_OPPORTUNISTIC && ask.Placement == nil
+		return ask.ExecutionType == pb.ExecutionType_OPPORTUNISTIC && ask.Scheduling == nil
 	}
 	w := a.apps[id.App]
 	if w != nil && w.attempt != id {

@@ -55,7 +55,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 	if ask.Name == Any {
 		a.askFor(int64(ask.Count - d.Pending))
 		d.Pending, d.RelaxAny, d.Stays = ask.Count, ask.RelaxLocality, ask.Stays
-		d.Constrain(ask.Placement, s.Placing)
+		d.Constrain(ask.Scheduling, s.Placing)
 	} else {
 		s.updatePlace(d, ask)
 	}

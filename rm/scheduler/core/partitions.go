@@ -304,7 +304,7 @@ func (s *Core) updateGuest(h handle.App, a *App, ask *Ask) {
 	if ask.Name == Any {
 		a.askAsGuest(int64(ask.Count - d.Pending))
 		d.Pending, d.RelaxAny = ask.Count, ask.RelaxLocality
-		d.Constrain(ask.Placement, s.Placing)
+		d.Constrain(ask.Scheduling, s.Placing)
 	} else {
 		s.updatePlace(d, ask)
 	}

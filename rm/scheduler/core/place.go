@@ -205,7 +205,7 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 	}
 	c := s.holdOn(h, nh, &d.Capability)
 	if d.Placed {
-		s.Placing.Placed(c, h, nh, d.Placement().Tags)
+		s.Placing.Placed(c, h, nh, d.Scheduling().Tags)
 	}
 	if a.guided {
 		guides{s}.toldGranted(h, d, c)

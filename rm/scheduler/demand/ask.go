@@ -24,8 +24,8 @@ type Ask struct {
 	Work                nodeset.Work
 	Label               string // on Any: of the nodes that it is for; none: those without a label
 	Stays               bool   // it isn't for nodes that another partition shares
-	// Placement is where its containers may go, besides, and which allocation tags they have; nil: anywhere, and none. On Any.
-	Placement *constraint.Request
+	// Scheduling (of YARN's SchedulingRequest) is where its containers may go, besides, and which allocation tags they have; nil: anywhere, and none. On Any.
+	Scheduling *constraint.Request
 }
 
 // Locality says how near to its preferred places a container was put.

@@ -31,7 +31,7 @@ type Demand struct {
 	timed        bool          // is among Timed
 	Choosy       bool          // has places
 	Stays        bool          // it isn't for nodes that another partition shares
-	Placed       bool          // has a Placement
+	Placed       bool          // has a SchedulingRequest
 	queued       bool          // is among Unmets
 	Guest        bool          // of another partition: it is told apart from what is asked for here, and counts for nothing
 	Work         nodeset.Works // its kind
@@ -39,16 +39,16 @@ type Demand struct {
 	Capability records.Resource
 	Size       records.Resource // of it what is measured
 
-	Places    []Place         // hosts and racks, in the order in which they were first asked for
-	placeOf   map[int32]int32 // name → index in places
-	LastPlace int             // the place that was last found to have room
-	Since     int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
-	Until     int64           // when the delay for locality is over that it waits for, or the leaf policy's hold; 0: none
-	HeldSince int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
-	Vain      int64           // the state of nodes, plus 1, in which none of its places had any that takes containers; 0: none
-	el        int32           // in Table.arena
-	_         [1]int32        // to whole lines
-	placement *placement
+	Places     []Place         // hosts and racks, in the order in which they were first asked for
+	placeOf    map[int32]int32 // name → index in places
+	LastPlace  int             // the place that was last found to have room
+	Since      int64           // when a worse place than preferred first had room, in ms; 0: it hadn't
+	Until      int64           // when the delay for locality is over that it waits for, or the leaf policy's hold; 0: none
+	HeldSince  int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
+	Vain       int64           // the state of nodes, plus 1, in which none of its places had any that takes containers; 0: none
+	el         int32           // in Table.arena
+	_          [1]int32        // to whole lines
+	scheduling *scheduling
 }
 
 // Blocked is the result of the last search for a node, and keeps a demand from being tried again. One that is blocked has no part in its
@@ -211,6 +211,6 @@ func (d *Demand) Row() Ask {
 	return Ask{
 		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,
 		RelaxLocality: d.RelaxAny, ExecutionType: d.Execution, Work: nodeset.Work(bits.TrailingZeros8(uint8(d.Work))), Stays: d.Stays,
-		Placement: d.Placement(),
+		Scheduling: d.Scheduling(),
 	}
 }

@@ -30,10 +30,10 @@ type Unmets struct {
 // Any reports whether there are any.
 func (u *Unmets) Any() bool { return len(u.turns) > 0 }
 
-// PutsOff reports whether nodes aren't to be searched for a demand with a Placement now: none can satisfy its constraint, or it isn't its turn. It is to be
+// PutsOff reports whether nodes aren't to be searched for a demand with a SchedulingRequest now: none can satisfy its constraint, or it isn't its turn. It is to be
 // entered then.
 func (u *Unmets) PutsOff(d *Demand, now int64) bool {
-	p := d.placement
+	p := d.scheduling
 	if p.putOff = false; p.Constraint == nil {
 		return false
 	}
@@ -54,7 +54,7 @@ func (u *Unmets) Add(d *Demand, now int64, wake func(int64)) {
 	if u.of == nil {
 		u.of = map[handle.App][]*Demand{}
 	}
-	p := d.placement
+	p := d.scheduling
 	p.turn, p.seen = notYet, u.state
 	if !d.queued {
 		if len(u.of[d.App]) == 0 {
@@ -117,7 +117,7 @@ func (u *Unmets) retry(now int64, table *constraint.Table, nodes int, try func(*
 		u.unseen--
 		before := table.Looked
 		if d := u.next(); d != nil {
-			left -= d.placement.weight * int64(2*nodes) // it looks for room, and for a node to reserve
+			left -= d.scheduling.weight * int64(2*nodes) // it looks for room, and for a node to reserve
 			retry = append(retry, d)
 		}
 		left -= table.Looked - before
@@ -158,7 +158,7 @@ func (u *Unmets) next() (try *Demand) {
 	d := list[0]
 	u.turns, list = u.turns[1:], list[1:]
 	u.all--
-	p := d.placement
+	p := d.scheduling
 	switch waits := !d.gone && d.Why == Unmet; {
 	case !waits:
 		d.queued = false
@@ -179,7 +179,7 @@ func (u *Unmets) next() (try *Demand) {
 
 // possible is Demand.Possible of one that waits.
 func (u *Unmets) possible(d *Demand) bool {
-	p := d.placement
+	p := d.scheduling
 	if p.table.Spend(p.weight); d.Possible() {
 		return true
 	}

@@ -42,7 +42,7 @@ func session(t *testing.T, o eventlog.DirOptions, apps int) (names []string) {
 		ask := scheduler.Ask{Name: scheduler.Any, Capability: slot, Count: 3, RelaxLocality: true}
 		if i%5 == 0 {
 			d.Apply(&eventlog.Event{Op: eventlog.NameApp, App: a, Name: id.String()})
-			ask.Placement = &scheduler.Placement{Tags: []string{"zk"}}
+			ask.Scheduling = &scheduler.SchedulingRequest{Tags: []string{"zk"}}
 		}
 		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{ask}})
 		var granted []scheduler.ContainerHandle

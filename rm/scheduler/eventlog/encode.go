@@ -220,7 +220,7 @@ func (e *encoder) asks(asks Asks) {
 		e.number("work", int64(a.Work))
 		e.text("label", a.Label, false)
 		e.flag("stays", a.Stays)
-		e.rare = e.rare || a.Placement != nil
+		e.rare = e.rare || a.Scheduling != nil
 		e.b = append(e.b, '}')
 	})
 }

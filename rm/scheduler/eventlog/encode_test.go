@@ -24,14 +24,14 @@ import (
 // The encoder writes what encoding/json does, or leaves it to that.
 func TestEncoderWritesJSON(t *testing.T) {
 	left := 0
-	placements := []any{(*scheduler.Placement)(nil), &scheduler.Placement{Tags: []string{"zk"}, Constraint: &constraint.Constraint{
+	requests := []any{(*scheduler.SchedulingRequest)(nil), &scheduler.SchedulingRequest{Tags: []string{"zk"}, Constraint: &constraint.Constraint{
 		Op: constraint.And, Of: []*constraint.Constraint{{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"zk"}}},
 	}}}
 	usualOrNot := rapid.MakeCustom[Event](rapid.MakeConfig{ // constraints have constraints in them without end
 		Types: map[reflect.Type]*rapid.Generator[any]{
-			reflect.TypeFor[*scheduler.Placement](): rapid.SampledFrom(placements),
-			reflect.TypeFor[*queue.Tree]():          rapid.Just[any]((*queue.Tree)(nil)), // neither is written
-			reflect.TypeFor[error]():                rapid.Just[any](errors.New("none")),
+			reflect.TypeFor[*scheduler.SchedulingRequest](): rapid.SampledFrom(requests),
+			reflect.TypeFor[*queue.Tree]():                  rapid.Just[any]((*queue.Tree)(nil)), // neither is written
+			reflect.TypeFor[error]():                        rapid.Just[any](errors.New("none")),
 		},
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,7 +48,7 @@ func TestEncoderWritesJSON(t *testing.T) {
 		{Op: Name, Name: "ü"},
 		{Op: SetProgress, Part: .5},
 		{Op: SetAttributes, Attributes: map[string]string{}},
-		{Op: UpdateAsks, Asks: Asks{{Placement: &scheduler.Placement{}}}},
+		{Op: UpdateAsks, Asks: Asks{{Scheduling: &scheduler.SchedulingRequest{}}}},
 	} {
 		if _, ok := (&encoder{}).line(nil, &r); ok {
 			t.Errorf("%+v is not left to encoding/json", r)

@@ -270,7 +270,7 @@ type ask struct {
 	Label     string  `json:"label,omitempty"`
 	Stays     bool    `json:"stays,omitempty"`
 
-	Placement *scheduler.Placement `json:"placement,omitempty"`
+	Scheduling *scheduler.SchedulingRequest `json:"placement,omitempty"`
 }
 
 // MarshalJSON writes asks in their form.
@@ -281,7 +281,7 @@ func (all Asks) MarshalJSON() ([]byte, error) {
 		out[i] = ask{
 			Priority: a.Priority, ID: a.AllocationRequestID, Name: a.Name, Resource: Amounts(a.Capability),
 			Count: a.Count, Relax: a.RelaxLocality, Execution: int32(a.ExecutionType), Work: uint8(a.Work),
-			Label: a.Label, Stays: a.Stays, Placement: a.Placement,
+			Label: a.Label, Stays: a.Stays, Scheduling: a.Scheduling,
 		}
 	}
 	var text bytes.Buffer
@@ -304,8 +304,8 @@ func (all *Asks) UnmarshalJSON(text []byte) error {
 		if err == nil && a.Count < 0 {
 			err = fmt.Errorf("asks for %d containers", a.Count)
 		}
-		if err == nil && a.Placement != nil {
-			err = a.Placement.Check()
+		if err == nil && a.Scheduling != nil {
+			err = a.Scheduling.Check()
 		}
 		if err != nil {
 			return invalid{err}
@@ -313,7 +313,7 @@ func (all *Asks) UnmarshalJSON(text []byte) error {
 		(*all)[i] = scheduler.Ask{
 			Priority: a.Priority, AllocationRequestID: a.ID, Name: a.Name, Capability: records.Resource(a.Resource), Count: a.Count,
 			RelaxLocality: a.Relax, ExecutionType: pb.ExecutionType(a.Execution), Work: scheduler.Work(a.Work),
-			Label: a.Label, Stays: a.Stays, Placement: a.Placement,
+			Label: a.Label, Stays: a.Stays, Scheduling: a.Scheduling,
 		}
 	}
 	return nil

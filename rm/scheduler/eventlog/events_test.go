@@ -137,7 +137,7 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		}, `{"op":"nameApp","app":1,"name":"application_1_0001","add":["x"]}`},
 		{func() { s.Apply(&eventlog.Event{Op: eventlog.SetTags, Container: c, Add: []string{"zk"}}) }, `{"op":"setTags","container":1,"add":["zk"]}`},
 		{func() {
-			s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 1, Placement: &scheduler.Placement{
+			s.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 1, Scheduling: &scheduler.SchedulingRequest{
 				Tags: []string{"zk"}, Constraint: &constraint.Constraint{Op: constraint.Count, Scope: constraint.Node, Space: constraint.Self, Tags: []string{"zk"}, Max: 2},
 			}}}})
 		}, `{"op":"updateAsks","app":1,"asks":[{"name":"*","resource":[1024,1],"count":1,"placement":{"tags":["zk"],"constraint":{"op":"count","scope":"node","tags":["zk"],"space":"self","max":2}}}]}`},

@@ -400,7 +400,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	case x.wanted == 0 && x.unmet > 0:
 		r.Limit, r.Short, r.Node = Constrained, d.Size, x.example
 		r.Text = fmt.Sprintf("none of the %d nodes that the request admits satisfies its placement constraint %s: %s doesn't satisfy %s",
-			x.places, brief(d.Placement().Constraint), s.core.Nodes.Name(s.core.Nodes.At[x.example].Host), brief(d.Unsatisfied(x.example)))
+			x.places, brief(d.Scheduling().Constraint), s.core.Nodes.Name(s.core.Nodes.At[x.example].Host), brief(d.Unsatisfied(x.example)))
 		r.Free = "containers with the tags that it names that start or end, other attributes of nodes, or another node"
 	case x.wanted == 0:
 		r.Limit, r.Short = Blacklisted, d.Size
@@ -428,7 +428,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		r.Free = "the end of containers on a node that is large enough, or another node"
 	}
 	if x.wanted > 0 && x.unmet > 0 {
-		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", x.unmet, brief(d.Placement().Constraint))
+		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", x.unmet, brief(d.Scheduling().Constraint))
 	}
 	if x.places > 0 && x.closed > 0 {
 		r.Text += fmt.Sprintf("; %d nodes more are closed to its kind of work", x.closed)
@@ -459,7 +459,7 @@ func (s *Explainer) explainMany(d *core.Demand, r *Reason) bool {
 	}
 	r.Limit, r.Short = Constrained, d.Size
 	r.Text = fmt.Sprintf("it waits for its placement constraint %s; the application has so many requests with constraints that nodes aren't compared with all of them here",
-		brief(d.Placement().Constraint))
+		brief(d.Scheduling().Constraint))
 	r.Free = "containers with the tags that it names that start or end, other attributes of nodes, or another node"
 	return true
 }

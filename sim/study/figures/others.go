@@ -115,7 +115,7 @@ func sparrow() part {
 	response := func(load string, columns ...string) []ref { return of("sparrow", "response", load, columns...) }
 	rows := []figure{
 		{item: "1: latencies of frameworks", text: "a picture", says: "no study: it is about other systems"},
-		{item: "2: batch and per-task sampling", text: "shows how it works", says: "am/sched; sim/study/placement for the paper's baselines"},
+		{item: "2: batch and per-task sampling", text: "shows how it works", says: "am/sched; sim/study/sampling for the paper's baselines"},
 		{item: "3: 90 % load, late binding, d = 2, above ideal", text: "within 14 %", theirs: []float64{14}, ours: response("0.9", "late binding, d = 2")},
 		{item: "3: 90 % load, batch sampling, above ideal", text: "over 50 %", ours: response("0.9", "batch sampling")},
 		{item: "3: 90 % load, per-task sampling, above ideal", text: "75 %", theirs: []float64{75}, ours: response("0.9", "per-task sampling")},

@@ -47,7 +47,7 @@ func (b *builder) setTags(r *eventlog.Event) error {
 
 // tagsOf returns the allocation tags of what a decision grants: those of its request.
 func (a *app) tagsOf(d *eventlog.Decision) []string {
-	if p := a.shapes[place{d.Priority, d.ID, scheduler.Any}].Placement; p != nil {
+	if p := a.shapes[place{d.Priority, d.ID, scheduler.Any}].Scheduling; p != nil {
 		return p.Tags
 	}
 	return nil

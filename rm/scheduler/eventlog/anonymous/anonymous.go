@@ -140,8 +140,8 @@ func (n *Names) event(r *eventlog.Event) {
 	for i := range r.Asks {
 		a := &r.Asks[i]
 		a.Name, a.Label = n.place(a.Name), n.call("label", a.Label)
-		if p := a.Placement; p != nil {
-			a.Placement = &scheduler.Placement{Tags: n.tags(p.Tags), Constraint: n.constraint(p.Constraint)}
+		if p := a.Scheduling; p != nil {
+			a.Scheduling = &scheduler.SchedulingRequest{Tags: n.tags(p.Tags), Constraint: n.constraint(p.Constraint)}
 		}
 	}
 	r.Attributes = n.attributes(r.Attributes)

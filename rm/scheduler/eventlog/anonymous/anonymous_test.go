@@ -84,7 +84,7 @@ func record(t *testing.T, source *eventlog.Source) []byte {
 		d.Apply(&eventlog.Event{Op: eventlog.UpdateAsks, App: a, Asks: []scheduler.Ask{ask, near, rack}})
 		d.Apply(&eventlog.Event{Op: eventlog.NameApp, App: a, Name: records.ApplicationID{ClusterTimestamp: 1795969697874, ID: int32(i) + 1}.String(), Add: []string{"kilo"}})
 		d.Apply(&eventlog.Event{Op: eventlog.SetAttributes, Host: "lima", Attributes: map[string]string{"rm.yarn.io/juliett": "india"}})
-		ask.Priority, ask.Placement = 1, &scheduler.Placement{Tags: []string{"hotel"}, Constraint: &constraint.Constraint{Op: constraint.Or, Of: []*constraint.Constraint{
+		ask.Priority, ask.Scheduling = 1, &scheduler.SchedulingRequest{Tags: []string{"hotel"}, Constraint: &constraint.Constraint{Op: constraint.Or, Of: []*constraint.Constraint{
 			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"hotel"}, Space: constraint.AppID, App: "application_1795969697874_0001"},
 			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"golf"}, Space: constraint.AppTag, App: "kilo"},
 			{Op: constraint.Attribute, Name: "rm.yarn.io/juliett", Value: "india", Differs: true},

@@ -1,5 +1,5 @@
-// Package placement simulates how the baselines of Sparrow's text place tasks: at once, by the lengths of queues. No system here has them.
-package placement
+// Package sampling simulates how the baselines of Sparrow's text place tasks: at once, by the lengths of queues. No system here has them.
+package sampling
 
 import (
 	"math/rand/v2"
