@@ -70,11 +70,11 @@ type jobState struct {
 
 // life is the life of a container.
 type life struct {
-	turn    int32 // number of the life among those with this handle; a lost container counts twice
-	task    int32
-	node    scheduler.NodeHandle
-	reduced bool // something was taken of it, which lacks tell
-	begun   Time
+	generation int32 // number of the life among those with this handle; a lost container counts twice
+	task       int32
+	node       scheduler.NodeHandle
+	reduced    bool // something was taken of it, which lacks tell
+	begun      Time
 
 	left  Time    // work that was left of the task at since
 	since Time    // when its rate changed last
@@ -328,7 +328,7 @@ func (c *Cluster) start(d *drive.Decision) {
 	now := c.engine.Now()
 	c.granted++
 	l := &c.lives[d.Container]
-	*l = life{turn: l.turn + 1, begun: now, rate: 1, node: d.Node}
+	*l = life{generation: l.generation + 1, begun: now, rate: 1, node: d.Node}
 	c.takes(d.Container, d.Resource)
 	master := d.AllocationRequestID == amRequest
 	c.named[0] = d.Container
@@ -354,7 +354,7 @@ func (c *Cluster) start(d *drive.Decision) {
 func (c *Cluster) awaitEnd(h scheduler.ContainerHandle) {
 	l := &c.lives[h]
 	if l.since = c.engine.Now(); l.rate > 0 {
-		c.engine.At(l.since+Time(float64(l.left)/l.rate), completion{c}, int64(l.turn)<<32|int64(h))
+		c.engine.At(l.since+Time(float64(l.left)/l.rate), completion{c}, int64(l.generation)<<32|int64(h))
 	}
 }
 
@@ -385,7 +385,7 @@ func (c *Cluster) hold(d *drive.Decision) {
 	lacks := claim.Sub(d.Resource)
 	c.takes(d.Container, k.of.Sub(lacks))
 	k.of = lacks
-	l.turn++
+	l.generation++
 	c.awaitEnd(d.Container)
 }
 
@@ -395,7 +395,7 @@ type completion struct{ *Cluster }
 func (c completion) Handle(container int64) {
 	h := scheduler.ContainerHandle(int32(container))
 	l := &c.lives[h]
-	if l.turn != int32(container>>32) {
+	if l.generation != int32(container>>32) {
 		return
 	}
 	job := c.running[h]
@@ -417,7 +417,7 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 	st := &c.jobs[job].Stages[s.stage]
 	c.metrics.lost(job, l.task, c.engine.Now()-l.begun)
 	s.again = append(s.again, l.task)
-	l.turn++
+	l.generation++
 	c.release(h, st.Resource)
 	c.ask(&c.jobs[job], int64(s.stage), st.Priority, st.Resource, len(st.Tasks)-int(s.begun)+len(s.again))
 	c.asks[0].Scheduling = st.Scheduling

@@ -69,7 +69,7 @@ type Pool struct {
 	waiting   queue
 	running   int
 	executors []*executor
-	turn      int
+	last      int               // executor that got a task, by its place among them
 	reasons   map[string]string // of lost executors, by container
 	still     map[string]bool   // containers that are suspended
 	came      map[string]bool   // containers whose executors have come
@@ -270,8 +270,8 @@ func (e *executor) room(prefetch int) bool {
 // vacant returns an executor with room, one after the other.
 func (p *Pool) vacant() *executor {
 	for range p.executors {
-		p.turn = (p.turn + 1) % len(p.executors)
-		if e := p.executors[p.turn]; e.room(p.o.Prefetch) {
+		p.last = (p.last + 1) % len(p.executors)
+		if e := p.executors[p.last]; e.room(p.o.Prefetch) {
 			return e
 		}
 	}

@@ -18,15 +18,15 @@ type printer struct {
 	again            bool // commands may run again: those whose turn it is print nothing before they have ended
 	bar              *bar
 
-	mu    sync.Mutex
-	to    [2]io.Writer // standard output and standard error
-	store store
-	next  sync.Cond
-	turn  int             // the command whose turn it is, in the order of the input
-	begun map[int]*output // those that have begun, of which the ones before turn are printed
-	err   error           // of writing; nothing is written after it
-	over  bool            // no further command begins
-	mute  bool            // a message couldn't be written
+	mu       sync.Mutex
+	to       [2]io.Writer // standard output and standard error
+	store    store
+	next     sync.Cond
+	printing int             // the command whose turn it is, in the order of the input
+	begun    map[int]*output // those that have begun, of which the ones before printing are printed
+	err      error           // of writing; nothing is written after it
+	over     bool            // no further command begins
+	mute     bool            // a message couldn't be written
 }
 
 // Streams of an output.
@@ -52,7 +52,7 @@ func newPrinter(o *Options, out, errs io.Writer, b *bar) *printer {
 func (p *printer) await(number, ahead int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.keepOrder && !p.over && p.err == nil && number-p.turn >= ahead {
+	for p.keepOrder && !p.over && p.err == nil && number-p.printing >= ahead {
 		p.next.Wait()
 	}
 }
@@ -147,7 +147,7 @@ func (s stream) write(b []byte) error {
 	waiting := &o.waiting[s.which]
 	now := 0 // so many bytes are printed now
 	switch {
-	case p.alone, p.keepOrder && p.turn == o.number && !p.again:
+	case p.alone, p.keepOrder && p.printing == o.number && !p.again:
 		now = len(b)
 	case p.lines:
 		now = bytes.LastIndexByte(b, '\n') + 1
@@ -202,7 +202,7 @@ func (o *output) end() error {
 	}
 	o.ended = true
 	for {
-		o := p.begun[p.turn]
+		o := p.begun[p.printing]
 		if o == nil {
 			return p.err
 		}
@@ -212,8 +212,8 @@ func (o *output) end() error {
 		if err := p.print(o); err != nil || !o.ended {
 			return err // a command whose turn it is prints as it goes from now on
 		}
-		delete(p.begun, p.turn)
-		p.turn++
+		delete(p.begun, p.printing)
+		p.printing++
 		p.next.Broadcast()
 	}
 }

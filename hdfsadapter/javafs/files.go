@@ -100,7 +100,7 @@ type process struct {
 	idle     *time.Timer
 	gone     bool // not in Files.users any more
 	sessions map[[sha256.Size]byte]*session
-	turn     int64 // when one was used last, counted
+	uses     int64 // of sessions so far
 }
 
 // session is a user with certain tokens in a process.
@@ -203,8 +203,8 @@ func (f *Files) pick(by Who) (*session, <-chan struct{}, error) {
 		s = &session{files: f, process: p, key: key, tokens: by.Tokens}
 		p.sessions[key] = s
 	}
-	p.turn++
-	s.last = p.turn
+	p.uses++
+	s.last = p.uses
 	s.used++
 	p.used++
 	return s, nil, nil

@@ -108,7 +108,7 @@ func (m *measurement) run(ctx context.Context) error {
 				m.tell("no time is left for %s, %s", m.Jobs[i].Name, which(run))
 				continue
 			}
-			if err := m.turn(ctx, i, run); err != nil {
+			if err := m.round(ctx, i, run); err != nil {
 				return err
 			}
 		}
@@ -127,8 +127,8 @@ func (m *measurement) takesPart(i, run int) bool {
 	return !m.broken[i] && (run >= 0 || !m.Jobs[i].Long || len(m.Jobs) == 1)
 }
 
-// turn runs a job on each cluster.
-func (m *measurement) turn(ctx context.Context, i, run int) error {
+// round runs a job on each cluster.
+func (m *measurement) round(ctx context.Context, i, run int) error {
 	j, row := m.Jobs[i], &m.report.Rows[i]
 	for k := range m.Clusters {
 		at := (k + run + m.WarmUp) % len(m.Clusters) // each is first in turn
@@ -219,8 +219,8 @@ func (m *measurement) compare() {
 	}
 }
 
-// turnTime returns how long a job takes on all clusters, as far as that is known.
-func (m *measurement) turnTime(i int) time.Duration {
+// roundTime returns how long a job takes on all clusters, as far as that is known.
+func (m *measurement) roundTime(i int) time.Duration {
 	var sum time.Duration
 	for _, c := range m.Clusters {
 		if s := m.report.Rows[i].Seconds[c.Name]; len(s) > 0 {
@@ -238,21 +238,21 @@ func (m *measurement) left(run, job int) time.Duration {
 	for ; run < m.Runs; run, job = run+1, 0 {
 		for i := job; i < len(m.Jobs); i++ {
 			if m.takesPart(i, run) {
-				sum += m.turnTime(i)
+				sum += m.roundTime(i)
 			}
 		}
 	}
 	return sum
 }
 
-// first returns how long a turn will take, with the turns of later rounds that precede it because their jobs come
+// first returns how long a round will take, with the parts of later rounds that precede it because their jobs come
 // first.
 func (m *measurement) first(job, run int) time.Duration {
-	sum := m.turnTime(job)
+	sum := m.roundTime(job)
 	for later := run + 1; later < m.Runs; later++ {
 		for i := range job {
 			if m.takesPart(i, later) {
-				sum += m.turnTime(i)
+				sum += m.roundTime(i)
 			}
 		}
 	}

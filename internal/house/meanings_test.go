@@ -29,6 +29,14 @@ var meanings = []struct {
 		"placement", "the choice of a queue", "where containers may go is a placement constraint, and the request that has one is a scheduling request, as in YARN",
 		[]string{"rm", "rm/leader", "rm/leader/placement", "rm/leader/settings", "rm/queue/..."},
 	},
+	{
+		"turn", "the right to act, which one has at a time, or some", "a number that grows is a generation, a sequence number or a cursor; one of several passes is a round",
+		[]string{
+			"am/mapreduce/commit", "integration/hadooplab", "internal/together", "nm/container", "nm/image/store", "nm/localizer/...", "nm/logs/past", "nm/turn",
+			"rm/rest/machines", "rm/scheduler/demand", "rm/scheduler/explain", "rm/scheduler/policy/capacity", "rm/scheduler/policy/fair", "rm/scheduler/policy/fifo",
+			"rm/scheduler/policy/fresh", "yarn/kerberos/login",
+		},
+	},
 }
 
 // Each word of a name stands for one thing.

@@ -99,7 +99,7 @@ func (t *Jobs) SetLeft(h Handle, left int) {
 	t.rest[h].Left = left
 	if t.hot[h].remaining < 0 {
 		t.revived++
-		t.turn(h, 1)
+		t.recount(h, 1)
 	}
 	t.hot[h].remaining = float64(left) * float64(t.hot[h].estimate)
 }
@@ -110,7 +110,7 @@ func (t *Jobs) SetLaunched(h Handle) {
 	if t.hot[h].remaining < 0 {
 		return
 	}
-	t.turn(h, -1)
+	t.recount(h, -1)
 	t.hot[h].remaining = -1
 	for _, x := range t.watchers[h] {
 		x.tell(&t.rest[h])

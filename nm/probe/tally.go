@@ -74,8 +74,8 @@ func (t *Jobs) wait(h Handle, n int) {
 	}
 }
 
-// turn counts the probes of a job which from now on has waiting tasks, or has none any more.
-func (t *Jobs) turn(h Handle, sign int) {
+// recount counts the probes of a job which from now on has waiting tasks, or has none any more.
+func (t *Jobs) recount(h Handle, sign int) {
 	if c := t.tally; c != nil && int(h) < len(c.waiting) && c.waiting[h] > 0 {
 		c.count(t, h, sign*int(c.waiting[h]))
 		if sign > 0 {

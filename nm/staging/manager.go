@@ -472,7 +472,7 @@ func (m *Manager) Next() (Action, bool) {
 		if m.deletes.len() > 0 {
 			return m.deletes.pop(), true
 		}
-		o, from := m.turn()
+		o, from := m.nextRequest()
 		if o == nil {
 			return Action{}, false
 		}

@@ -40,9 +40,9 @@ func (m *Manager) share() int64 {
 	return m.cfg.Capacity / max(users, 1)
 }
 
-// turn returns the request that is looked at next, and whose it is: fast lanes first, then the highest priority, then who has the least in memory. nil: there is none that
+// nextRequest returns the request that is looked at next, and whose it is: fast lanes first, then the highest priority, then who has the least in memory. nil: there is none that
 // may begin.
-func (m *Manager) turn() (best *owner, from *fifo[request]) {
+func (m *Manager) nextRequest() (best *owner, from *fifo[request]) {
 	if m.fasts > 0 {
 		for _, o := range m.owners {
 			if o.fast.len() > 0 && o.before(best) {

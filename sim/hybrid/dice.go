@@ -10,18 +10,18 @@ import (
 
 // held is the long task of a worker, as far as Dice may suspend it.
 type held struct {
-	turn    int32 // grows when a task begins, resumes or is suspended, so that older ends don't count
-	invited bool  // the worker was asked to suspend, and takes short probes for that
-	pausing bool  // it is being suspended
-	is      bool  // it is suspended
-	task    running
-	ends    sim.Time // when it ends if it isn't suspended
-	left    sim.Time // of its time, if it is
+	generation int32 // grows when a task begins, resumes or is suspended, so that older ends don't count
+	invited    bool  // the worker was asked to suspend, and takes short probes for that
+	pausing    bool  // it is being suspended
+	is         bool  // it is suspended
+	task       running
+	ends       sim.Time // when it ends if it isn't suspended
+	left       sim.Time // of its time, if it is
 }
 
 // runs notes that a long task runs until a time.
 func (h *held) runs(r running, until sim.Time) {
-	*h = held{turn: h.turn + 1, invited: h.invited, task: r, ends: until}
+	*h = held{generation: h.generation + 1, invited: h.invited, task: r, ends: until}
 }
 
 // resize ends a window of Dice: it closes workers to new long work, the same ones as long as waits last, so that they drain of what they run. And
@@ -61,7 +61,7 @@ func (c *cluster) request(n int32) {
 	if s, ok := w.queue.Suspendable(); !ok || w.held.pausing || w.held.is || int32(s) != w.held.task.slot || w.held.ends <= c.now {
 		return
 	}
-	w.held.turn++
+	w.held.generation++
 	w.held.pausing = true
 	w.held.left = w.held.ends - c.now
 	c.agenda.others.push(c.agenda.next(event{at: c.now + sim.Time(c.Dice.SuspendCost), kind: pausing, worker: n}))

@@ -54,11 +54,11 @@ func (c *cluster) share(n int32, r running, work sim.Time) {
 // schedule has the task of a worker end that will be first.
 func (c *cluster) schedule(n int32) {
 	w := &c.workers[n]
-	w.turn++
+	w.generation++
 	if s := &c.shares[n]; s.tasks.len() > 0 {
 		first := *s.tasks.first()
 		left := (float64(first.at) - s.served) * float64(s.tasks.len())
-		first.at, first.turn = c.now+sim.Time(math.Ceil(max(0, left))), w.turn
+		first.at, first.generation = c.now+sim.Time(math.Ceil(max(0, left))), w.generation
 		c.agenda.others.push(c.agenda.next(first))
 	}
 }

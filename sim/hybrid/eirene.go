@@ -203,7 +203,7 @@ func (c *cluster) stop(n, h, task int32) {
 	}
 	c.agenda.oneWay.push(c.agenda.next(event{at: c.now + oneWay, kind: refused, worker: n, slot: w.runs.slot}))
 	c.vacate(n, w.runs)
-	w.turn++
+	w.generation++
 	w.runs = running{job: -1}
 }
 
@@ -220,7 +220,7 @@ func (c *cluster) makeRoom(n int32) {
 	}
 	c.sched.Failed(c.jobs[w.runs.job].id, w.runs.task, sched.Node(n))
 	c.vacate(n, w.runs)
-	w.turn++
+	w.generation++
 	w.runs = running{job: -1}
 	c.free(n, s)
 }

@@ -22,15 +22,15 @@ const (
 
 // event is something that happens at a worker.
 type event struct {
-	at     sim.Time
-	seq    uint64
-	worker int32
-	job    int32
-	task   int32
-	slot   int32
-	turn   int32 // of a task that ends; it ends then only if it wasn't suspended or stopped since
-	kind   kind
-	clone  bool
+	at         sim.Time
+	seq        uint64
+	worker     int32
+	job        int32
+	task       int32
+	slot       int32
+	generation int32 // of a task that ends; it ends then only if it wasn't suspended or stopped since
+	kind       kind
+	clone      bool
 }
 
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }

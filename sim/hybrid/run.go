@@ -90,12 +90,12 @@ type record struct {
 
 // worker is a node with one slot. What an offer of a probe needs comes first: most offers are refused.
 type worker struct {
-	held  held         // the long task that is suspended, or about to be
-	seen  sched.Bitmap // that came with the newest long probe
-	stage *stage       // with Eirene
-	turn  int32
-	runs  running // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
-	queue probe.Worker
+	held       held         // the long task that is suspended, or about to be
+	seen       sched.Bitmap // that came with the newest long probe
+	stage      *stage       // with Eirene
+	generation int32
+	runs       running // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
+	queue      probe.Worker
 }
 
 // offered is how many bytes of a worker an offer needs.
@@ -505,12 +505,12 @@ func (c *cluster) endAt(at sim.Time, w int32, r running) {
 	if c.jobs[r.job].long && c.sizer != nil {
 		c.workers[w].held.runs(r, at)
 	}
-	turn := c.workers[w].held.turn
+	generation := c.workers[w].held.generation
 	if c.Eirene != nil && !c.jobs[r.job].long {
-		c.workers[w].turn++
-		c.workers[w].runs, turn = r, c.workers[w].turn
+		c.workers[w].generation++
+		c.workers[w].runs, generation = r, c.workers[w].generation
 	}
-	c.agenda.others.push(c.agenda.next(event{at: at, kind: ended, worker: w, slot: r.slot, job: r.job, task: r.task, turn: turn, clone: r.clone}))
+	c.agenda.others.push(c.agenda.next(event{at: at, kind: ended, worker: w, slot: r.slot, job: r.job, task: r.task, generation: generation, clone: r.clone}))
 }
 
 // count tells workers that one more task of a job was launched.
@@ -527,13 +527,13 @@ func (c *cluster) count(n int32) {
 func (c *cluster) end(e *event) {
 	j := &c.jobs[e.job]
 	switch w := &c.workers[e.worker]; {
-	case c.Early && e.turn != w.turn:
+	case c.Early && e.generation != w.generation:
 		return // other tasks have come or gone since, so that it ends at another time
 	case c.Early:
 		c.shareEnds(e.worker)
-	case j.long && e.turn != w.held.turn:
+	case j.long && e.generation != w.held.generation:
 		return // it was suspended
-	case !j.long && c.Eirene != nil && e.turn != w.turn:
+	case !j.long && c.Eirene != nil && e.generation != w.generation:
 		return // it was stopped
 	}
 	c.vacate(e.worker, running{job: e.job, task: e.task, slot: e.slot, clone: e.clone})

@@ -10,18 +10,18 @@ import (
 
 // attempt is an attempt at a task that runs, or has run.
 type attempt struct {
-	job   *master
-	id    stage.AttemptID
-	slot  stage.SlotID
-	node  *node
-	copy  bool
-	began sim.Time
-	index int64 // among all
-	turn  int32 // of plans
-	over  bool
-	moves bool // something is to end by itself
-	still bool
-	stop  stage.Stop
+	job        *master
+	id         stage.AttemptID
+	slot       stage.SlotID
+	node       *node
+	copy       bool
+	began      sim.Time
+	index      int64 // among all
+	generation int32 // of plans
+	over       bool
+	moves      bool // something is to end by itself
+	still      bool
+	stop       stage.Stop
 
 	fetches bool
 	fetched float64  // MB
@@ -63,7 +63,7 @@ func (a *attempt) rate() float64 {
 
 // plan enters when what the attempt does now ends, if nothing changes.
 func (a *attempt) plan() {
-	a.turn++
+	a.generation++
 	a.moves = false
 	left, speed := a.left, a.speed()
 	if a.fetches {
@@ -81,7 +81,7 @@ func (a *attempt) plan() {
 		wait = left / speed
 	}
 	c := a.job.c
-	c.engine.At(c.engine.Now()+sim.Time(math.Ceil(wait*float64(second))), passed{c}, int64(a.turn)<<32|a.index)
+	c.engine.At(c.engine.Now()+sim.Time(math.Ceil(wait*float64(second))), passed{c}, int64(a.generation)<<32|a.index)
 }
 
 // passed is the end of what an attempt did.
@@ -89,7 +89,7 @@ type passed struct{ *cluster }
 
 func (c passed) Handle(arg int64) {
 	a := c.attempts[arg&math.MaxUint32]
-	if a.over || a.turn != int32(arg>>32) {
+	if a.over || a.generation != int32(arg>>32) {
 		return
 	}
 	a.settle()
@@ -133,7 +133,7 @@ const ofProgress = 1_000_000
 func (a *attempt) end() {
 	a.node.share(func() {
 		a.over, a.moves = true, false
-		a.turn++
+		a.generation++
 		if i := slices.Index(a.node.attempts, a); i >= 0 {
 			a.node.attempts = slices.Delete(a.node.attempts, i, i+1)
 		}

@@ -58,7 +58,7 @@ type Allocator struct {
 	racks     map[string][]*node
 	sorted    time.Time // when order was made; zero: it has to be
 	among     []*node   // kept for its memory
-	turn      int       // where the next request for any node begins
+	cursor    int       // where the next request for any node begins
 	apps      map[records.ApplicationID]*wishes
 	live      map[records.ContainerID]bool // that had not ended when they were looked at last
 	totals    Totals
@@ -267,8 +267,8 @@ func (o *round) give(r *request, among []*node) bool {
 	if len(among) == 0 || o.left == 0 || r.count == 0 {
 		return false
 	}
-	o.turn++
-	n := among[o.turn%len(among)]
+	o.cursor++
+	n := among[o.cursor%len(among)]
 	// With QUEUE_LENGTH_THEN_RESOURCES one that fits beside the others takes no place of the queue.
 	if o.cfg.ByResources && r.size.FitsIn(n.free) {
 		n.free = n.free.Sub(r.size)

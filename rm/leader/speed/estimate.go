@@ -39,8 +39,8 @@ func (s *sorter) estimate(of *Speeds, now time.Time) (version int64) {
 		s.fades = append(s.fades, math.Exp2(-float64(len(s.fades))*time.Minute.Seconds()/halfLife.Seconds()))
 	}
 	for t := range types {
-		for range turns {
-			s.turn(of, of.second(now), ids, t)
+		for range rounds {
+			s.round(of, of.second(now), ids, t)
 		}
 		s.centre(t)
 	}
@@ -82,8 +82,8 @@ func (s *sorter) look(of *Speeds, id records.ApplicationID, t int) (user string,
 	return a.user, true
 }
 
-// turn finds sizes of applications by the slowness of nodes, and that by those.
-func (s *sorter) turn(of *Speeds, at int32, ids []records.ApplicationID, t int) {
+// round finds sizes of applications by the slowness of nodes, and that by those.
+func (s *sorter) round(of *Speeds, at int32, ids []records.ApplicationID, t int) {
 	voices := s.voices
 	for i := range voices {
 		voices[i] = voices[i][:0]

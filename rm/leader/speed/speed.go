@@ -4,7 +4,7 @@
 //
 // Tasks of different applications take different times. So each application's times are compared with each other only: a node is as much
 // slower as an application's tasks took longer there than on other nodes, by the reports of all applications on those. These are two
-// unknowns, a size for each application and a slowness for each node, found in turns.
+// unknowns, a size for each application and a slowness for each node, found in rounds.
 //
 // Reports may be false. The package ignores numbers out of bounds, and unknown nodes; it bounds each difference; all reports of one user's
 // applications on a node count as one voice; and a node's slowness is the median of the voices. So one user's reports count little where
@@ -63,7 +63,7 @@ const (
 	maxMean    = 1e6
 	most       = 4   // ln of the largest difference between two nodes: 55 times
 	heavy      = 100 // tasks: more of them count no more
-	turns      = 3   // in which sizes and slowness are found
+	rounds     = 3   // in which sizes and slowness are found
 	grain      = .05 // nodes that differ by less are alike, in ln
 )
 

@@ -105,8 +105,8 @@ func (l *Lists) queued() []waitingRow {
 	return list[:n]
 }
 
-// inTurn compares applications of a queue by priority, then by submission. Queues may grant in another order.
-func inTurn(a, b *waitingRow) int {
+// compareWaiting compares applications of a queue by priority, then by submission. Queues may grant in another order.
+func compareWaiting(a, b *waitingRow) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.ID.Compare(b.ID))
 }
 
@@ -130,12 +130,12 @@ func setPlaces(page, all []waitingRow) {
 		l.rows = append(l.rows, &page[i])
 	}
 	for _, l := range lines {
-		slices.SortFunc(l.rows, inTurn)
+		slices.SortFunc(l.rows, compareWaiting)
 		l.between = make([]int, len(l.rows)+1)
 	}
 	for i := range all {
 		if l := lines[all[i].Queue]; l != nil {
-			at, _ := slices.BinarySearchFunc(l.rows, &all[i], inTurn)
+			at, _ := slices.BinarySearchFunc(l.rows, &all[i], compareWaiting)
 			l.between[at]++
 			l.of++
 		}

@@ -26,7 +26,7 @@ func TestPlacesOfAnyPage(t *testing.T) {
 			}
 		}
 		setPlaces(page, all)
-		slices.SortFunc(all, func(a, b waitingRow) int { return inTurn(&a, &b) })
+		slices.SortFunc(all, func(a, b waitingRow) int { return compareWaiting(&a, &b) })
 		for i := range page {
 			place, of := 0, 0
 			for k := range all {

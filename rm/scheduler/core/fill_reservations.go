@@ -33,8 +33,8 @@ func (s *Core) fitsOn(n *nodeset.Node, d *Demand) bool { return d.Size.FitsIn(s.
 
 // placeOfReservation returns the index of a reservation in Scheduler.reserved, which is in order of turns.
 func (s *Core) placeOfReservation(c handle.Container) int {
-	at, _ := slices.BinarySearchFunc(s.Reserved, s.ReservationOf(c).Seq, func(c handle.Container, turn int64) int {
-		return cmp.Compare(s.ReservationOf(c).Seq, turn)
+	at, _ := slices.BinarySearchFunc(s.Reserved, s.ReservationOf(c).Seq, func(c handle.Container, seq int64) int {
+		return cmp.Compare(s.ReservationOf(c).Seq, seq)
 	})
 	return at
 }

@@ -143,7 +143,7 @@ func (s *Core) findRack(a *App, d *Demand) handle.Node {
 // FindAny finds any node with room, each time another one, or the first by the order of the queue. If it finds none, held says that there is
 // one on which a more urgent request of the application comes first.
 func (s *Core) FindAny(a *App, d *Demand) (h handle.Node, held bool) {
-	x, of, cursor := s.Nodes.InTurn(s.Queues[a.Leaf].Cfg.SortNodes, s.Now, &s.cursor)
+	x, of, cursor := s.Nodes.RoundRobin(s.Queues[a.Leaf].Cfg.SortNodes, s.Now, &s.cursor)
 	return s.nextWithRoom(a, d, x, cursor, of)
 }
 

@@ -11,17 +11,17 @@ type scheduling struct {
 	table  *constraint.Table
 	weight int64 // lookups that comparing it with a node takes
 	seen   int32 // the state of what it hangs on when it was searched for
-	turn   turn
+	permit permit
 	putOff bool // it is yet to be searched for
 }
 
-// turn says whether a demand that has lined up may be searched for.
-type turn uint8
+// permit says whether a demand that has lined up may be searched for.
+type permit uint8
 
 const (
-	notYet turn = iota
-	once        // whatever is left of the allowance
-	more        // while some of it is left
+	notYet permit = iota
+	once          // whatever is left of the allowance
+	more          // while some of it is left
 )
 
 // Constrain says where its containers may go, and which tags they have; nil: anywhere, and none.

@@ -37,11 +37,11 @@ func (u *Unmets) PutsOff(d *Demand, now int64) bool {
 	if p.putOff = false; p.Constraint == nil {
 		return false
 	}
-	if p.turn == once { // Retry has looked whether it is possible
-		p.turn = more
+	if p.permit == once { // Retry has looked whether it is possible
+		p.permit = more
 		return false
 	}
-	if p.turn == notYet && u.lineUp || p.table.Allowance(now) <= 0 {
+	if p.permit == notYet && u.lineUp || p.table.Allowance(now) <= 0 {
 		p.putOff, u.lineUp = true, true
 		return true
 	}
@@ -55,7 +55,7 @@ func (u *Unmets) Add(d *Demand, now int64, wake func(int64)) {
 		u.of = map[handle.App][]*Demand{}
 	}
 	p := d.scheduling
-	p.turn, p.seen = notYet, u.state
+	p.permit, p.seen = notYet, u.state
 	if !d.queued {
 		if len(u.of[d.App]) == 0 {
 			u.turns = append(u.turns, d.App)
@@ -166,7 +166,7 @@ func (u *Unmets) next() (try *Demand) {
 		list = append(list, d)
 		u.all++
 	default:
-		d.queued, p.turn = false, once
+		d.queued, p.permit = false, once
 		try = d
 	}
 	if u.of[h] = list; len(list) > 0 {

@@ -21,9 +21,9 @@ type sorted struct {
 
 const noPlace = -1
 
-// InTurn returns where to look for room: the index of nodes, which nodes it has (nil: all, by their handles), and where to begin. Nodes are in turn, from cursor on,
+// RoundRobin returns where to look for room: the index of nodes, which nodes it has (nil: all, by their handles), and where to begin. Nodes are in turn, from cursor on,
 // or, if every isn't 0, sorted at least so often; now is in ms.
-func (s *Set) InTurn(every time.Duration, now int64, cursor *int) (*nodeindex.Index, []handle.Node, *int) {
+func (s *Set) RoundRobin(every time.Duration, now int64, cursor *int) (*nodeindex.Index, []handle.Node, *int) {
 	if every == 0 {
 		return &s.Index, nil, cursor
 	}

@@ -39,7 +39,7 @@ func rank(a *load.App) int {
 func (p *past) arrivals(out *load.Load, r *rand.Rand) {
 	l := p.load
 	length := out.End - out.Begin
-	turn := r.Int64N(length)
+	shift := r.Int64N(length)
 	for i := range l.Apps {
 		a := l.Apps[i]
 		if a.Before {
@@ -52,7 +52,7 @@ func (p *past) arrivals(out *load.Load, r *rand.Rand) {
 			}
 			a.Attempts, a.Changes, a.Withdrawn = like.Attempts, nil, 0
 		}
-		a.Submit = out.Begin + (a.Submit-l.Begin+turn)%length + 1
+		a.Submit = out.Begin + (a.Submit-l.Begin+shift)%length + 1
 		a.ID, a.Cut, a.Now = "", false, nil
 		out.Apps = append(out.Apps, a)
 	}

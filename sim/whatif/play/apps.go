@@ -22,34 +22,34 @@ const (
 
 // state is an application.
 type state struct {
-	spec    *load.App
-	handle  scheduler.AppHandle
-	phase   phase
-	index   int           // of the attempt
-	at      *load.Attempt // nil: the record had none
-	turn    int32         // of attempts
-	ending  bool          // the attempt's end is entered
-	asking  bool          // the next ask is entered
-	next    int           // ask
-	ended   int32
-	changed int // Changes that were carried out
-	kinds   []kind
-	master  scheduler.ContainerHandle
-	begun   int64 // when it was asked for
-	asks    load.Demands
-	running []scheduler.ContainerHandle
-	again   []load.Row // requests for what was lost, until its ApplicationMaster asks for them
+	spec       *load.App
+	handle     scheduler.AppHandle
+	phase      phase
+	index      int           // of the attempt
+	at         *load.Attempt // nil: the record had none
+	generation int32         // of attempts
+	ending     bool          // the attempt's end is entered
+	asking     bool          // the next ask is entered
+	next       int           // ask
+	ended      int32
+	changed    int // Changes that were carried out
+	kinds      []kind
+	master     scheduler.ContainerHandle
+	begun      int64 // when it was asked for
+	asks       load.Demands
+	running    []scheduler.ContainerHandle
+	again      []load.Row // requests for what was lost, until its ApplicationMaster asks for them
 
 	maps    int // completions
 	reduces []scheduler.ContainerHandle
 
 	// Those that are held share work.
-	work      int64 // container · ms done
-	since     int64
-	workers   int64
-	workTurn  int32
-	finished  int64 // ms of container time that completed, for progress
-	restarted bool
+	work           int64 // container · ms done
+	since          int64
+	workers        int64
+	workGeneration int32
+	finished       int64 // ms of container time that completed, for progress
+	restarted      bool
 }
 
 // kind is containers of one priority and size of the current attempt.
@@ -62,10 +62,10 @@ type kind struct {
 // noContainer stands for an application whose ApplicationMaster has none.
 const noContainer scheduler.ContainerHandle = -1
 
-// key packs an application and a turn of it.
-func key(app int32, turn int32) int64 { return int64(turn)<<32 | int64(uint32(app)) }
+// key packs an application and a generation of it.
+func key(app int32, generation int32) int64 { return int64(generation)<<32 | int64(uint32(app)) }
 
-func unkey(k int64) (app int32, turn int32) { return int32(uint32(k)), int32(k >> 32) }
+func unkey(k int64) (app int32, generation int32) { return int32(uint32(k)), int32(k >> 32) }
 
 // arrival submits an application, and enters the next one's arrival.
 type arrival struct{ *player }
@@ -150,7 +150,7 @@ func (p *player) beginAttempt(app int32, index int) {
 	if index < len(s.spec.Attempts) {
 		s.at = &s.spec.Attempts[index]
 	}
-	s.turn++
+	s.generation++
 	s.next, s.ended, s.ending, s.asking, s.maps, s.reduces = 0, 0, false, false, 0, nil
 	s.work, s.workers, s.since = 0, 0, p.now()
 	s.kinds = make([]kind, len(s.at.Kinds))
@@ -242,7 +242,7 @@ func (p *player) advance(app int32) {
 	if s.next < len(s.at.Asks) {
 		if a := &s.at.Asks[s.next]; s.ended >= a.Ended || stuck {
 			s.asking = true
-			p.at(p.now()+p.about(a.Delay), asking{p}, key(app, s.turn))
+			p.at(p.now()+p.about(a.Delay), asking{p}, key(app, s.generation))
 		}
 		return
 	}
@@ -259,9 +259,9 @@ func (p *player) advance(app int32) {
 type asking struct{ *player }
 
 func (p asking) Handle(k int64) {
-	app, turn := unkey(k)
+	app, generation := unkey(k)
 	s := &p.apps[app]
-	if s.turn != turn || s.phase != working {
+	if s.generation != generation || s.phase != working {
 		return
 	}
 	s.asking = false
@@ -275,9 +275,9 @@ func (p asking) Handle(k int64) {
 type reask struct{ *player }
 
 func (p reask) Handle(k int64) {
-	app, turn := unkey(k)
+	app, generation := unkey(k)
 	s := &p.apps[app]
-	if s.turn != turn || s.phase != working || len(s.again) == 0 {
+	if s.generation != generation || s.phase != working || len(s.again) == 0 {
 		return
 	}
 	rows := s.again
@@ -286,15 +286,15 @@ func (p reask) Handle(k int64) {
 }
 
 func (p *player) endAfter(app int32, ms int64) {
-	p.at(p.now()+ms, ending{p}, key(app, p.apps[app].turn))
+	p.at(p.now()+ms, ending{p}, key(app, p.apps[app].generation))
 }
 
 // ending ends an attempt.
 type ending struct{ *player }
 
 func (p ending) Handle(k int64) {
-	app, turn := unkey(k)
-	if s := &p.apps[app]; s.turn == turn && s.phase == working {
+	app, generation := unkey(k)
+	if s := &p.apps[app]; s.generation == generation && s.phase == working {
 		p.endAttempt(app)
 	}
 }
@@ -314,7 +314,7 @@ func (p *player) clear(app int32) {
 	}
 	p.driver.ClearAsks(s.handle)
 	s.asks.Clear()
-	s.turn++
+	s.generation++
 }
 
 // end ends an application.

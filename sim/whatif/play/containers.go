@@ -9,22 +9,22 @@ import (
 
 // container is a container, or was one.
 type container struct {
-	live    bool
-	turn    int32 // of lives with this handle, and of changes of its end
-	app     int32
-	kind    int32 // -1: the ApplicationMaster's
-	place   int32 // in state.running
-	node    scheduler.NodeHandle
-	life    load.Life
-	part    *Part // of the label that its node had when it began
-	size    records.Resource
-	begun   int64
-	ran     int64 // ms until since
-	since   int64 // when it began to run, or to stand still
-	stands  bool
-	left    int64 // ms until it ends, if it runs; -1: it ends with its attempt
-	waits   bool  // it is a reduce, and maps haven't ended
-	counted bool  // it is one of those that share work
+	live       bool
+	generation int32 // of lives with this handle, and of changes of its end
+	app        int32
+	kind       int32 // -1: the ApplicationMaster's
+	place      int32 // in state.running
+	node       scheduler.NodeHandle
+	life       load.Life
+	part       *Part // of the label that its node had when it began
+	size       records.Resource
+	begun      int64
+	ran        int64 // ms until since
+	since      int64 // when it began to run, or to stand still
+	stands     bool
+	left       int64 // ms until it ends, if it runs; -1: it ends with its attempt
+	waits      bool  // it is a reduce, and maps haven't ended
+	counted    bool  // it is one of those that share work
 }
 
 // granted starts what a grant is for.
@@ -103,7 +103,7 @@ func (p *player) start(app int32, h scheduler.ContainerHandle, n scheduler.NodeH
 	s, c := &p.apps[app], &p.conts[h]
 	now := p.now()
 	*c = container{
-		live: true, turn: c.turn + 1, app: app, kind: int32(kind), place: int32(len(s.running)), node: n, life: life, size: size, begun: now, since: now, left: -1,
+		live: true, generation: c.generation + 1, app: app, kind: int32(kind), place: int32(len(s.running)), node: n, life: life, size: size, begun: now, since: now, left: -1,
 		part: partOf(p, p.nodeOf(n).label),
 	}
 	c.part.Containers++
@@ -137,9 +137,9 @@ func (p *player) start(app int32, h scheduler.ContainerHandle, n scheduler.NodeH
 // awaitEnd enters when a container ends if it runs on.
 func (p *player) awaitEnd(h scheduler.ContainerHandle) {
 	c := &p.conts[h]
-	c.turn++
+	c.generation++
 	if c.left >= 0 && !c.stands && !c.waits {
-		p.at(p.now()+c.left, completion{p}, int64(c.turn)<<32|int64(h))
+		p.at(p.now()+c.left, completion{p}, int64(c.generation)<<32|int64(h))
 	}
 }
 
@@ -149,7 +149,7 @@ type completion struct{ *player }
 func (p completion) Handle(k int64) {
 	h := scheduler.ContainerHandle(int32(uint32(k)))
 	c := &p.conts[h]
-	if !c.live || c.turn != int32(k>>32) {
+	if !c.live || c.generation != int32(k>>32) {
 		return
 	}
 	app, kind := c.app, c.kind
@@ -216,10 +216,10 @@ func (p *player) share(app int32, more int64) {
 
 func (p *player) awaitWork(app int32) {
 	s := &p.apps[app]
-	s.workTurn++
+	s.workGeneration++
 	if s.workers > 0 && s.at.Held > 0 && s.at.Fixed < 0 {
 		left := max(p.faster(s.at.Held)-s.work, 0)
-		p.at(p.now()+(left+s.workers-1)/s.workers, workDone{p}, key(app, s.workTurn))
+		p.at(p.now()+(left+s.workers-1)/s.workers, workDone{p}, key(app, s.workGeneration))
 	}
 }
 
@@ -227,8 +227,8 @@ func (p *player) awaitWork(app int32) {
 type workDone struct{ *player }
 
 func (p workDone) Handle(k int64) {
-	app, turn := unkey(k)
-	if s := &p.apps[app]; s.workTurn == turn && s.phase == working {
+	app, generation := unkey(k)
+	if s := &p.apps[app]; s.workGeneration == generation && s.phase == working {
 		p.endAttempt(app)
 	}
 }
@@ -264,7 +264,7 @@ func (p *player) free(h scheduler.ContainerHandle, failed bool) {
 		p.still--
 	}
 	c.live = false
-	c.turn++
+	c.generation++
 	last := s.running[len(s.running)-1]
 	s.running[c.place], p.conts[last].place = last, c.place
 	s.running = s.running[:len(s.running)-1]
@@ -308,7 +308,7 @@ func (p *player) askAgain(app int32, priority int32, size records.Resource) {
 		return
 	}
 	if len(s.again) == 0 {
-		p.at(p.now()+p.load.Reask, reask{p}, key(app, s.turn))
+		p.at(p.now()+p.load.Reask, reask{p}, key(app, s.generation))
 	}
 	s.again = append(s.again, load.Row{Ask: s.likeAsk(priority, size)})
 }

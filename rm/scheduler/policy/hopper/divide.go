@@ -130,7 +130,7 @@ func (p *Policy) refresh(h handle.App, x *app) {
 		p.jobs, p.standing = append(p.jobs, divider.Job{}), append(p.standing, standing{})
 		x.place = len(p.jobs)
 	}
-	p.jobs[x.place-1] = divider.Job{Tasks: x.tasks, Size: size, Alpha: x.alpha, Beta: x.beta, Turn: x.seq}
+	p.jobs[x.place-1] = divider.Job{Tasks: x.tasks, Size: size, Alpha: x.alpha, Beta: x.beta, Seq: x.seq}
 	s := &p.standing[x.place-1]
 	*s = standing{app: h, held: x.tasksHeld(x.containers), owes: s.owes, asks: x.asks}
 }

@@ -20,7 +20,7 @@ const Interval = 1000
 // Ranks of applications: those that have waited for Bound come first.
 const (
 	overdue uint8 = iota
-	inTurn
+	regular
 )
 
 // Guard is a policy within its bounds. Times are in ms. Since is when an application began to ask without getting anything, or when a
@@ -65,7 +65,7 @@ func (g *Guard) Key(a App, since, now int64) (rank uint8, ratio float64) {
 	if ratio = g.policy.Ratio(a); math.IsNaN(ratio) {
 		ratio = math.Inf(1)
 	}
-	return inTurn, ratio
+	return regular, ratio
 }
 
 // Cap returns the most that an application may have, and until when that holds at the longest. Below 0 there is nothing.

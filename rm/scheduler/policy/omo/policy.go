@@ -243,7 +243,7 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 	case !(pending > 0): // nothing of the leaf is there, so that maps have no share of it
 		x.maps = math.Inf(1)
 	default:
-		x.maps = omo.Maps(pending, rate, p.turns(pending, x), reduces, mean)
+		x.maps = omo.Maps(pending, rate, p.released(pending, x), reduces, mean)
 	}
 	switch {
 	case x.begun:
@@ -260,10 +260,10 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 	}
 }
 
-// turns returns how many slots are released for one that a job gets for its pending maps, K in equation 4.3. That is the number of jobs, as in
+// released returns how many slots are released for one that a job gets for its pending maps, K in equation 4.3. That is the number of jobs, as in
 // the text, where each has the same. But maps of jobs whose reduces have begun come first, by batch finish: then it is what these have
 // pending together, and the job itself, for what the job has pending.
-func (p *Policy) turns(pending float64, x *job) float64 {
+func (p *Policy) released(pending float64, x *job) float64 {
 	ahead := p.ahead
 	if !x.begun {
 		ahead += pending

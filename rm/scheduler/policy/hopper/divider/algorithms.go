@@ -122,7 +122,7 @@ func (d *Divider) phases(order []int32, slots float64) {
 	for k := 1; k < n; k++ {
 		sum += weighed(k)
 		if slots <= sum/math.Sqrt(least) { // case 2
-			d.inTurn(order, k+1, least, slots)
+			d.oneByOne(order, k+1, least, slots)
 			return
 		}
 		next := least
@@ -147,8 +147,8 @@ func (d *Divider) only(order []int32, n int, slots func(i int) float64) {
 	}
 }
 
-// inTurn is case 2 of algorithm 3: the first n jobs get the level that is best for them beside one of the least weight, which comes last.
-func (d *Divider) inTurn(order []int32, n int, least, slots float64) {
+// oneByOne is case 2 of algorithm 3: the first n jobs get the level that is best for them beside one of the least weight, which comes last.
+func (d *Divider) oneByOne(order []int32, n int, least, slots float64) {
 	last, differ := -1, false // k_min
 	for i, x := range order[:n] {
 		if d.jobs[x].Alpha == least {

@@ -12,7 +12,7 @@ type Job struct {
 	Size  float64 // slots that a container for one of them takes; above 0
 	Alpha float64 // α: what the next phase has to read, by what this one has to do; above 0. 1 in the last phase
 	Beta  float64 // β of the durations of its tasks; above 1 and below 2
-	Turn  int64   // of jobs that are equal otherwise, those with a lower one come first
+	Seq   int64   // of jobs that are equal otherwise, those with a lower one come first
 
 	Slots      float64 // S_i, which a division finds
 	Containers int64   // whole ones, which Round finds
@@ -49,7 +49,7 @@ type Divider struct {
 // place is a job with what it is sorted by.
 type place struct {
 	first, second float64 // ascending
-	turn          int64   // then by this
+	seq           int64   // then by this
 	at            int32   // and this
 }
 
@@ -64,8 +64,8 @@ func (a place) before(b place) int {
 		return -1
 	case a.second > b.second:
 		return 1
-	case a.turn != b.turn:
-		return cmp.Compare(a.turn, b.turn)
+	case a.seq != b.seq:
+		return cmp.Compare(a.seq, b.seq)
 	}
 	return cmp.Compare(a.at, b.at)
 }
@@ -78,7 +78,7 @@ type group struct {
 	slots    float64
 }
 
-// sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then by turn and as they stand in the slice.
+// sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then by Seq and as they stand in the slice.
 // It begins with the order of the division before, from which a leaf's jobs differ little: those that have changed are sorted, and put among the others.
 func (d *Divider) sort(jobs []Job) {
 	d.jobs = jobs
@@ -113,7 +113,7 @@ func (d *Divider) placeOf(i int32) place {
 	if j.Size != first.Size {
 		d.size = 0
 	}
-	return place{j.Key(), -j.Alpha, j.Turn, i}
+	return place{j.Key(), -j.Alpha, j.Seq, i}
 }
 
 // merge makes the order of those that stay and of those that have moved, which are both sorted.

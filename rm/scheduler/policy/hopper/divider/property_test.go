@@ -340,7 +340,7 @@ func TestDivisionsAfterEachOtherAreThoseByThemselves(t *testing.T) {
 				}
 			}
 			for i := range list {
-				list[i].Turn = rapid.Int64Range(0, 3).Draw(t, "turn")
+				list[i].Seq = rapid.Int64Range(0, 3).Draw(t, "seq")
 			}
 			slots, e := rapid.Float64Range(1, 300).Draw(t, "slots"), rapid.Float64Range(0, 1).Draw(t, "epsilon")
 			alone := slices.Clone(list)
