@@ -90,8 +90,8 @@ type ContainersRecovered struct{ Containers []Container }
 // Hinted says what the ResourceManager knows of the application's queue and of how fast nodes are, after any of it has changed: all that
 // holds now. It comes after Master.WantHints, from a Heddle ResourceManager.
 type Hinted struct {
-	Hints  Hints
-	Levels map[string]int // by host; higher ones are faster; empty: it knows none
+	Hints   Hints
+	Classes map[string]int // by host; higher ones are faster; empty: it knows none
 }
 
 // Resynced says that another ResourceManager has taken over, and has been told everything again.

@@ -93,7 +93,7 @@ func (m *Master) nudge(ctx context.Context) {
 func (m *Master) report(a *client.Allocation) {
 	if a.Resynced {
 		m.events.put(Resynced{})
-		clear(m.hinted.Levels)
+		clear(m.hinted.Classes)
 	}
 	m.hint(a)
 	m.recovered(a.Previous)
@@ -134,26 +134,26 @@ func (m *Master) report(a *client.Allocation) {
 	}
 }
 
-// hint notes hints and levels, and tells of them.
+// hint notes hints and classes, and tells of them.
 func (m *Master) hint(a *client.Allocation) {
-	if a.Hints == nil && len(a.Levels) == 0 {
+	if a.Hints == nil && len(a.Classes) == 0 {
 		return
 	}
 	h := &m.hinted
 	if a.Hints != nil {
 		h.Hints = *a.Hints
 	}
-	for _, l := range a.Levels {
+	for _, l := range a.Classes {
 		switch {
-		case l.Level == 0:
-			delete(h.Levels, l.Host)
-		case h.Levels == nil:
-			h.Levels = map[string]int{l.Host: l.Level}
+		case l.Class == 0:
+			delete(h.Classes, l.Host)
+		case h.Classes == nil:
+			h.Classes = map[string]int{l.Host: l.Class}
 		default:
-			h.Levels[l.Host] = l.Level
+			h.Classes[l.Host] = l.Class
 		}
 	}
-	m.events.put(Hinted{h.Hints, maps.Clone(h.Levels)})
+	m.events.put(Hinted{h.Hints, maps.Clone(h.Classes)})
 }
 
 func (m *Master) recovered(list []Container) {

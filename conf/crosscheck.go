@@ -250,8 +250,8 @@ func (v *validation) probes() {
 	}
 }
 
-// stages warns where a stage policy is set for a scheduler that has none.
-func (v *validation) stages() {
+// stagePolicy warns where a stage policy is set for a scheduler that has none.
+func (v *validation) stagePolicy() {
 	const key = "heddle.scheduler.stage-policy"
 	class := v.c.Text(rmPrefix + "scheduler.class")
 	if v.c.IsSet(key) && v.c.Text(key) != "none" && (class == "fifo" || strings.HasSuffix(class, ".FifoScheduler")) {

@@ -72,7 +72,7 @@ func (c *Config) ValidateFor(roles Role) Report {
 	v.times()
 	v.scheduler()
 	v.suspension()
-	v.stages()
+	v.stagePolicy()
 	v.probes()
 	v.folder()
 	v.sinks()

@@ -169,8 +169,8 @@ func (s *stager) locate(who shorttasks.Reader, file string) (as *hdfsadapter.FS,
 	return as, l.String(), nil
 }
 
-// Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are erasure coded.
-func (s *stager) Stage(ctx context.Context, who shorttasks.Reader, file string, size int64) (string, func(), error) {
+// Preload implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are erasure coded.
+func (s *stager) Preload(ctx context.Context, who shorttasks.Reader, file string, size int64) (string, func(), error) {
 	uid := os.Geteuid()
 	if s.n.s.container.Owner != nil {
 		owner, err := s.n.s.container.Owner(who.User)

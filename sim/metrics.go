@@ -24,8 +24,8 @@ type metrics struct {
 	// Utilisation is sampled from the arrival of the hundredth part of the jobs to that of the last one, so that a
 	// trace's slow start and end don't count.
 	from, to, next Time
-	level          int // utilisation now, in thousandths of the cluster
-	levels         [1001]int64
+	used           int // utilisation now, in thousandths of the cluster
+	histogram      [1001]int64
 	samples        int64
 }
 
@@ -64,15 +64,15 @@ func (m *metrics) ended(job int32, now Time) { m.outcomes[job].End = now }
 // use records how much is used from now on.
 func (m *metrics) use(now Time, used, total records.Resource) {
 	for m.next < now && m.next <= m.to {
-		m.levels[m.level]++
+		m.histogram[m.used]++
 		m.samples++
 		m.next += sampleEvery
 	}
-	m.level = 0
+	m.used = 0
 	for i := range total {
 		if total[i] > 0 {
-			m.level = max(m.level, int(used[i]*1000/total[i]))
+			m.used = max(m.used, int(used[i]*1000/total[i]))
 		}
 	}
-	m.level = min(m.level, 1000)
+	m.used = min(m.used, 1000)
 }

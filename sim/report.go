@@ -48,7 +48,7 @@ func (m *metrics) report(c *Cluster) *Report {
 	}
 	var sum, seen int64
 	r.MedianUse = -1
-	for level, n := range m.levels {
+	for level, n := range m.histogram {
 		sum += int64(level) * n
 		if seen += n; r.MedianUse < 0 && 2*seen >= m.samples {
 			r.MedianUse = float64(level) / 1000

@@ -28,8 +28,8 @@ type Allocation struct {
 	// Resynced says that another ResourceManager has taken over, and that the Master has sent it everything again.
 	Resynced bool
 
-	Hints  *Hints      // of the application's queue, if they have changed
-	Levels []NodeLevel // of nodes whose level has changed; after Resynced those before hold no more
+	Hints   *Hints      // of the application's queue, if they have changed
+	Classes []NodeClass // of nodes whose class has changed; after Resynced those before hold no more
 
 	Headroom     records.Resource // resources that the application may still get
 	ClusterNodes int

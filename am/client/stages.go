@@ -69,17 +69,17 @@ type Hints struct {
 	Copies    int     // containers that the application may have for these, besides those for tasks, if it does
 }
 
-// NodeLevel is how fast a node is among those of the cluster: higher levels are faster; 0: unknown.
-type NodeLevel struct {
+// NodeClass is how fast a node is among those of the cluster: higher classes are faster; 0: unknown.
+type NodeClass struct {
 	Host  string
-	Level int
+	Class int
 }
 
 // Bounds of what one message says.
 const (
 	maxReports = 1000
 	maxTries   = 256 // the newest
-	maxLevel   = 1000
+	maxClass   = 1000
 )
 
 // stages has a Master's reports of its application's stages, and which of them the ResourceManager has.
@@ -151,7 +151,7 @@ func (s *stages) dropTries(n int) {
 	s.triesSent += uint64(n)
 }
 
-// WantHints has Allocate return hints and levels of nodes, from a ResourceManager that knows them.
+// WantHints has Allocate return hints and classes of nodes, from a ResourceManager that knows them.
 func (m *Master) WantHints() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,7 +288,7 @@ func (n *stageNews) writeTries(req *pb.AllocateRequest, now time.Time) {
 	req.SetHeddleTries(list)
 }
 
-// hinted takes hints and levels out of an answer. Numbers that can't be are left out.
+// hinted takes hints and classes out of an answer. Numbers that can't be are left out.
 func hinted(resp *pb.AllocateResponse, out *Allocation) {
 	if h := resp.GetHeddleHints(); h != nil {
 		out.Hints = &Hints{
@@ -298,7 +298,7 @@ func hinted(resp *pb.AllocateResponse, out *Allocation) {
 		}
 	}
 	for _, l := range resp.GetHeddleLevels() {
-		out.Levels = append(out.Levels, NodeLevel{l.GetHost(), int(min(max(0, l.GetLevel()), maxLevel))})
+		out.Classes = append(out.Classes, NodeClass{l.GetHost(), int(min(max(0, l.GetLevel()), maxClass))})
 	}
 }
 

@@ -113,7 +113,7 @@ func TestHintsOnCopies(t *testing.T) {
 	}
 }
 
-// Whatever a ResourceManager says, hints are finite and not negative, and so are levels.
+// Whatever a ResourceManager says, hints are finite and not negative, and so are classes.
 func FuzzHints(f *testing.F) {
 	h, l := &pb.StageHints{}, &pb.NodeLevel{}
 	h.SetFrequency(math.NaN())
@@ -143,9 +143,9 @@ func FuzzHints(f *testing.F) {
 				}
 			}
 		}
-		for _, l := range out.Levels {
-			if l.Level < 0 || l.Level > maxLevel {
-				t.Errorf("level %d", l.Level)
+		for _, l := range out.Classes {
+			if l.Class < 0 || l.Class > maxClass {
+				t.Errorf("level %d", l.Class)
 			}
 		}
 	})

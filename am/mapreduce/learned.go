@@ -104,8 +104,8 @@ func (c *coordinator) hinted(e am.Hinted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := stage.Hinted{Hints: stage.Hints{Frequency: e.Hints.Frequency, Available: e.Hints.Available, Jobs: e.Hints.Jobs, Bandwidth: e.Hints.Bandwidth, Divides: e.Hints.Divides, Copies: e.Hints.Copies}}
-	if len(e.Levels) > 0 {
-		h.Levels = e.Levels
+	if len(e.Classes) > 0 {
+		h.Classes = e.Classes
 	}
 	c.step(h)
 }

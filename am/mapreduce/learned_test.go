@@ -53,7 +53,7 @@ func TestWhatIsLearnedIsReported(t *testing.T) {
 // Hints reach the starter of reduces.
 func TestHintsReachThePlanner(t *testing.T) {
 	p := newPlay(3, 1)
-	p.c.hinted(am.Hinted{Hints: am.Hints{Frequency: 2, Available: 30, Jobs: 4, Bandwidth: 5e6}, Levels: map[string]int{"fast": 2}})
+	p.c.hinted(am.Hinted{Hints: am.Hints{Frequency: 2, Available: 30, Jobs: 4, Bandwidth: 5e6}, Classes: map[string]int{"fast": 2}})
 	if h := p.c.planner.Facts().Hints; h.Frequency != 2 || h.Available != 30 || h.Jobs != 4 || h.Bandwidth != 5e6 {
 		t.Errorf("the planner knows %+v", h)
 	}

@@ -49,19 +49,19 @@ type pageNode struct {
 	Slow string // why it is slow; "": it isn't
 }
 
-// nodesOf says of nodes that straggle what they were compared with: other nodes of their level, or what they did before.
+// nodesOf says of nodes that straggle what they were compared with: other nodes of their class, or what they did before.
 func nodesOf(list []stage.NodeState) (out []pageNode) {
-	levels := map[int]int{}
+	classes := map[int]int{}
 	for i := range list {
-		levels[list[i].Level]++
+		classes[list[i].Class]++
 	}
 	for _, n := range list {
 		x := pageNode{NodeState: n}
 		switch {
 		case !n.Straggles:
-		case n.Level == 0:
+		case n.Class == 0:
 			x.Slow = "hardly gets on"
-		case levels[n.Level] == 1:
+		case classes[n.Class] == 1:
 			x.Slow = "slower than before"
 		default:
 			x.Slow = "slow for its level"

@@ -109,11 +109,11 @@ func TestPageOfManyTasks(t *testing.T) {
 	}
 }
 
-// A node that straggles is slow for its level only if others are of that level.
+// A node that straggles is slow for its class only if others are of that class.
 func TestWhatASlowNodeIsComparedWith(t *testing.T) {
 	got := []string{}
 	for _, n := range nodesOf([]stage.NodeState{
-		{Name: "unknown", Straggles: true}, {Name: "alone", Level: 1, Straggles: true}, {Name: "of two", Level: 2, Straggles: true}, {Name: "well", Level: 2},
+		{Name: "unknown", Straggles: true}, {Name: "alone", Class: 1, Straggles: true}, {Name: "of two", Class: 2, Straggles: true}, {Name: "well", Class: 2},
 	}) {
 		got = append(got, n.Name+": "+n.Slow)
 	}

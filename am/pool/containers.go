@@ -66,7 +66,7 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, err
 	}
 	creds := &token.Credentials{}
 	creds.SetSecret(wire.SecretAlias, c.Secret)
-	program, err := c.stage(ctx, creds)
+	program, err := c.upload(ctx, creds)
 	if err != nil {
 		return nil, err
 	}

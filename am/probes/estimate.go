@@ -8,7 +8,7 @@ import (
 
 // estimate is how long a task is expected to take.
 type estimate struct {
-	mean, said float64 // ns: the moving mean, and what was told of it last
+	mean, told float64 // ns: the moving mean, and what was told of it last
 	weight     int     // of how many tasks the mean is, at most meanOf; 0: nothing is known
 }
 
@@ -35,10 +35,10 @@ func (e *estimate) learn(took time.Duration) {
 // tell returns what is expected, for a node. It tells the same of jobs whose tasks are alike: a node prefers the job with the least work left, and a mean that differs
 // from job to job would have newer ones overtake older ones.
 func (e *estimate) tell() time.Duration {
-	if e.mean > steady*e.said || e.mean < e.said/steady {
-		e.said = e.mean
+	if e.mean > steady*e.told || e.mean < e.told/steady {
+		e.told = e.mean
 	}
-	return time.Duration(e.said)
+	return time.Duration(e.told)
 }
 
 // ageTime is how often a Scheduler looks whether tasks run for longer than was expected.
@@ -62,7 +62,7 @@ func (s *Scheduler) age(now time.Time) {
 		}
 	}
 	for j, e := range aged {
-		j.took.said = float64(e.tell())
+		j.took.told = float64(e.tell())
 		j.inform()
 	}
 }
@@ -72,7 +72,7 @@ func (j *Job) inform() {
 	if left, _ := j.s.sched.Left(j.id); left == 0 {
 		return
 	}
-	if takes := time.Duration(j.took.said); takes != j.told {
+	if takes := time.Duration(j.took.told); takes != j.told {
 		j.told = takes
 		for _, n := range j.s.nodes {
 			if n.probed[j.id] {

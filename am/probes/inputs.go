@@ -73,8 +73,8 @@ func (j *Job) awaited() iter.Seq[string] {
 	}
 }
 
-// stages says what a node that has staged some files should do about the job's inputs now. The Scheduler's lock is held.
-func (j *Job) stages(staged []string) (s wire.Stages) {
+// preloads says what a node that has staged some files should do about the job's inputs now. The Scheduler's lock is held.
+func (j *Job) preloads(staged []string) (s wire.Preloads) {
 	if len(j.reads) == 0 {
 		return s
 	}

@@ -407,7 +407,7 @@ func TestAnswersSayWhatToStage(t *testing.T) {
 			}
 		}
 		if m.Next != next || !slices.Equal(m.Gone, gone) {
-			t.Errorf("answer %d: %q, %+v, while %v wait", i+1, m.Input, m.Stages, waiting)
+			t.Errorf("answer %d: %q, %+v, while %v wait", i+1, m.Input, m.Preloads, waiting)
 		}
 	}
 }

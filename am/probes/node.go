@@ -445,7 +445,7 @@ func (n *node) decline(id sched.ID) {
 func (n *node) answer(m *wire.Ask, j *Job, got sched.Answer) {
 	s, id := n.s, sched.ID(m.Job)
 	if got.Kind == sched.None {
-		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left), Stages: j.stages(m.Staged)})
+		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left), Preloads: j.preloads(m.Staged)})
 		return
 	}
 	j.wait, j.again = 0, time.Time{}
@@ -460,7 +460,7 @@ func (n *node) answer(m *wire.Ask, j *Job, got sched.Answer) {
 	s.lastTask = a.at
 	p.attempts = append(p.attempts, a)
 	t := p.task.Task
-	t.ID, t.Left, t.Clone, t.Stages = m.ID, uint64(got.Left), got.Kind == sched.Clone, j.stages(m.Staged)
+	t.ID, t.Left, t.Clone, t.Preloads = m.ID, uint64(got.Left), got.Kind == sched.Clone, j.preloads(m.Staged)
 	t.WaitedUS = uint64(got.Waited.Microseconds())
 	n.say(&t)
 	if got.Left == 0 {

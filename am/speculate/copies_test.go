@@ -12,7 +12,7 @@ func slow(s stage.Speculator) *stage.Round {
 	for range 9 {
 		s.Ended(stage.Map, 1, 10*time.Second)
 	}
-	r := &stage.Round{Now: 20 * time.Second, Slots: []int{8, 8}, Levels: []int{1, 1}}
+	r := &stage.Round{Now: 20 * time.Second, Slots: []int{8, 8}, Classes: []int{1, 1}}
 	for i := range 6 {
 		r.Running = append(r.Running, stage.Running{ID: id(i), Attempts: 1, Progress: .3 - .04*float64(i), Share: 1})
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"heddle/am/stage"
-	"heddle/internal/nodelevel"
+	"heddle/internal/speedclass"
 )
 
 // Epochs count from the first round, whenever that is: a task has a rate after the second one.
@@ -25,15 +25,15 @@ func TestEpochsCountFromTheFirstRound(t *testing.T) {
 // On a node that straggles a task that has just begun isn't copied: its estimate means nothing.
 func TestTasksThatHaveJustBegunAreNotCopied(t *testing.T) {
 	e, x := halfway()
-	e.nodes, e.levels, e.highest = append(e.nodes, performance{}), []int{1, 2}, 2
+	e.nodes, e.classes, e.highest = append(e.nodes, performance{}), []int{1, 2}, 2
 	e.nodes[0].straggles = true
-	e.begun, e.leveled = true, 0
+	e.begun, e.classified = true, 0
 	for range 5 {
 		e.Ended(stage.Map, 1, 3*time.Second)
 	}
 	young := *x
 	young.ID, young.Progress = id(1), 0.001
-	r := &stage.Round{Now: epoch - 1, Slots: []int{1, 4}, Levels: []int{1, 2}, Running: []stage.Running{young, *x}}
+	r := &stage.Round{Now: epoch - 1, Slots: []int{1, 4}, Classes: []int{1, 2}, Running: []stage.Running{young, *x}}
 	if copies := e.Round(r); len(copies) != 1 || copies[0].Of != x.ID {
 		t.Errorf("%+v", copies)
 	}
@@ -60,7 +60,7 @@ func TestACopyDoesNotHideItsOriginal(t *testing.T) {
 	}
 }
 
-// Algorithm 5.2.3: a level without containers, or on which nothing has finished, is none that a copy could go to.
+// Algorithm 5.2.3: a class without containers, or on which nothing has finished, is none that a copy could go to.
 func TestLevelsWithoutContainersArePassedOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		containers, means []float64
@@ -71,7 +71,7 @@ func TestLevelsWithoutContainersArePassedOver(t *testing.T) {
 		"nobody knows":      {[]float64{0, 3, 2}, []float64{none, none, none}, 0},
 		"equal expectation": {[]float64{0, 3, 2}, []float64{none, 5, 5}, 1},
 	} {
-		if got, _ := leastLevel(c.containers, c.means, 1, 100); got != c.want {
+		if got, _ := leastClass(c.containers, c.means, 1, 100); got != c.want {
 			t.Errorf("%s: level %d instead of %d", name, got, c.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestLevelsWithoutContainersArePassedOver(t *testing.T) {
 // A copy does as much as its original: of half a map it takes half as long as of a whole one.
 func TestCopyOfAPartOfATask(t *testing.T) {
 	e, x := halfway()
-	e.nodes, e.levels, e.highest = append(e.nodes, performance{}), []int{1, 2}, 2
+	e.nodes, e.classes, e.highest = append(e.nodes, performance{}), []int{1, 2}, 2
 	e.table = append(e.table, [stages]statistics{stage.Map: {mean: 15, dev: 1}})
 	e.nodes[0].straggles = true
 	e.count = []float64{0, 0, 4}
@@ -95,15 +95,15 @@ func TestCopyOfAPartOfATask(t *testing.T) {
 	}
 }
 
-// There are four levels at most (section 5.3.2).
+// There are four classes at most (section 5.3.2).
 func TestNumberOfLevels(t *testing.T) {
 	e := &ESplash{}
 	for n, s := range []int{10, 20, 40, 80, 160, 320} {
 		e.Ended(stage.Map, n, time.Duration(s)*time.Second)
 	}
 	e.Round(&stage.Round{Slots: make([]int, 6)})
-	if e.highest != nodelevel.Most {
-		t.Errorf("%d levels: %v", e.highest, e.levels)
+	if e.highest != speedclass.Most {
+		t.Errorf("%d levels: %v", e.highest, e.classes)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestCutIsOfTheSlowest(t *testing.T) {
 // The candidate that wins most goes first, wherever it stands (section 5.2.3).
 func TestLargestValueGoesFirst(t *testing.T) {
 	e, x := halfway()
-	e.nodes, e.levels = append(e.nodes, performance{}), []int{1, 2}
+	e.nodes, e.classes = append(e.nodes, performance{}), []int{1, 2}
 	e.nodes[0].straggles, e.begun = true, true
 	for range 5 {
 		e.Ended(stage.Map, 1, 3*time.Second)
@@ -132,15 +132,15 @@ func TestLargestValueGoesFirst(t *testing.T) {
 	slow.ID = id(1)
 	*e.track(slow.ID) = track{seen: true, progress: 0.5, rate: 0.01, rated: true}
 	for _, running := range [][]stage.Running{{slow, *x}, {*x, slow}} {
-		if copies := e.Round(&stage.Round{Now: epoch - 1, Slots: []int{1, 4}, Levels: []int{1, 2}, Running: running}); len(copies) != 1 || copies[0].Of != slow.ID {
+		if copies := e.Round(&stage.Round{Now: epoch - 1, Slots: []int{1, 4}, Classes: []int{1, 2}, Running: running}); len(copies) != 1 || copies[0].Of != slow.ID {
 			t.Errorf("%+v", copies)
 		}
 	}
 }
 
-// What is measured of an attempt is its own progress, by its part of a task: level 0 counts each task once, and where nothing runs there is no rate.
+// What is measured of an attempt is its own progress, by its part of a task: class 0 counts each task once, and where nothing runs there is no rate.
 func TestRatesOfAttempts(t *testing.T) {
-	e := &ESplash{nodes: make([]performance, 2), levels: []int{0, 1}, highest: 1, table: make([][stages]statistics, 2)}
+	e := &ESplash{nodes: make([]performance, 2), classes: []int{0, 1}, highest: 1, table: make([][stages]statistics, 2)}
 	r := &stage.Round{Running: []stage.Running{{ID: id(0), Attempts: 1, Share: 0.5}, {ID: id(1), Node: 1, Attempts: 1}}}
 	e.measure(r)
 	r.Now, r.Running[0].Progress, r.Running[1].Progress = epoch, 0.3, 0.6
@@ -190,11 +190,11 @@ func TestWhatRemains(t *testing.T) {
 	}
 }
 
-// A copy goes to the original's level or above; to lower ones only if there is none.
+// A copy goes to the original's class or above; to lower ones only if there is none.
 func TestPlanBeginsWithTheLevelOfTheOriginal(t *testing.T) {
 	e, x := halfway()
-	at := func(level int, counts, means []float64) (minL int) {
-		e.levels[0], e.highest, e.count = level, len(counts)-1, counts
+	at := func(class int, counts, means []float64) (minL int) {
+		e.classes[0], e.highest, e.count = class, len(counts)-1, counts
 		e.table = e.table[:0]
 		for _, m := range means {
 			e.table = append(e.table, [stages]statistics{stage.Map: {mean: m}})
@@ -203,7 +203,7 @@ func TestPlanBeginsWithTheLevelOfTheOriginal(t *testing.T) {
 		return minL
 	}
 	for _, c := range []struct {
-		level         int
+		class         int
 		counts, means []float64
 		want          int
 	}{
@@ -212,7 +212,7 @@ func TestPlanBeginsWithTheLevelOfTheOriginal(t *testing.T) {
 		{2, []float64{0, 4, 0}, []float64{none, 5, 10}, 1},
 		{0, []float64{0, 4, 0}, []float64{none, 5, 10}, 1},
 	} {
-		if got := at(c.level, c.counts, c.means); got != c.want {
+		if got := at(c.class, c.counts, c.means); got != c.want {
 			t.Errorf("%+v: level %d", c, got)
 		}
 	}
@@ -221,7 +221,7 @@ func TestPlanBeginsWithTheLevelOfTheOriginal(t *testing.T) {
 // Nothing is worth a copy that has no rate, and no node that isn't known hosts one. LATE doesn't ask.
 func TestWorthAtItsEdges(t *testing.T) {
 	e, x := halfway()
-	e.nodes, e.levels, e.highest = append(e.nodes, performance{}), []int{1, 2}, 2
+	e.nodes, e.classes, e.highest = append(e.nodes, performance{}), []int{1, 2}, 2
 	e.table = append(e.table, [stages]statistics{stage.Map: {mean: 3, dev: 1}})
 	e.nodes[0].straggles, e.count = true, []float64{0, 0, 4}
 	now := 12 * time.Second

@@ -7,39 +7,39 @@ import (
 	"time"
 
 	"heddle/am/stage"
-	"heddle/internal/nodelevel"
+	"heddle/internal/speedclass"
 )
 
 const stages = 2
 
 // Settings of ESplash.
 const (
-	epoch     = 3 * time.Second  // between two updates of straggler values; workers report at least so often
-	relevel   = 10 * time.Second // between two clusterings
-	threshold = 3.0              // τ: a node with a larger straggler value straggles
-	weight    = 1. / 3           // of the latest epoch in a straggler value
-	bound     = 5.0              // of each term of a straggler value: one bad epoch alone is not more than the threshold
-	fading    = 0.98             // by which earlier executions weigh less with each that follows
-	leastDev  = 0.05             // a deviation is at least that part of the mean
-	forever   = 1e6              // seconds that a task without progress takes
-	sluggish  = 2.0              // times as slow as before is an attempt whose pace isn't remembered
+	epoch      = 3 * time.Second  // between two updates of straggler values; workers report at least so often
+	reclassify = 10 * time.Second // between two clusterings
+	threshold  = 3.0              // τ: a node with a larger straggler value straggles
+	weight     = 1. / 3           // of the latest epoch in a straggler value
+	bound      = 5.0              // of each term of a straggler value: one bad epoch alone is not more than the threshold
+	fading     = 0.98             // by which earlier executions weigh less with each that follows
+	leastDev   = 0.05             // a deviation is at least that part of the mean
+	forever    = 1e6              // seconds that a task without progress takes
+	sluggish   = 2.0              // times as slow as before is an attempt whose pace isn't remembered
 )
 
 // ESplash is the Speculator of the paper. Its zero value is ready.
 type ESplash struct {
-	nodes   []performance
-	tasks   [stages][]track // by index of the task
-	levels  []int           // by node; 0: it has finished nothing yet
-	highest int
-	table   [][stages]statistics // by level; 0 is for all nodes together
-	count   []float64            // containers by level, without those of stragglers
-	at      time.Duration        // of the latest epoch
-	leveled time.Duration
-	begun   bool
-	sums    []float64
-	running []int
-	present [][stages]bool // by node: it is well, and runs tasks of a stage
-	found   []stage.Copy
+	nodes      []performance
+	tasks      [stages][]track // by index of the task
+	classes    []int           // by node; 0: it has finished nothing yet
+	highest    int
+	table      [][stages]statistics // by class; 0 is for all nodes together
+	count      []float64            // containers by class, without those of stragglers
+	at         time.Duration        // of the latest epoch
+	classified time.Duration
+	begun      bool
+	sums       []float64
+	running    []int
+	present    [][stages]bool // by node: it is well, and runs tasks of a stage
+	found      []stage.Copy
 }
 
 // performance has the measurements of a node.
@@ -50,9 +50,9 @@ type performance struct {
 	pace      [stages]pace
 }
 
-// pace is how a node's tasks get on beside those of another level, as long as the node is well.
+// pace is how a node's tasks get on beside those of another class, as long as the node is well.
 type pace struct {
-	to    int     // the level; 0: nothing is known
+	to    int     // the class; 0: nothing is known
 	times float64 // as fast as tasks there
 }
 
@@ -118,8 +118,8 @@ func (e *ESplash) know(node int) {
 	for node >= len(e.nodes) {
 		e.nodes = append(e.nodes, performance{})
 	}
-	for node >= len(e.levels) {
-		e.levels = append(e.levels, 0)
+	for node >= len(e.classes) {
+		e.classes = append(e.classes, 0)
 	}
 }
 
@@ -134,13 +134,13 @@ func (e *ESplash) Round(r *stage.Round) []stage.Copy {
 	}
 	e.know(max(0, len(r.Slots)-1))
 	if !e.begun {
-		e.begun, e.at, e.leveled = true, r.Now, r.Now-relevel
+		e.begun, e.at, e.classified = true, r.Now, r.Now-reclassify
 	}
-	if r.Levels != nil {
-		e.follow(r.Levels)
-	} else if r.Now-e.leveled >= relevel {
-		e.leveled = r.Now
-		e.levels, e.highest = nodelevel.Cluster(e.vectors(), nodelevel.Most)
+	if r.Classes != nil {
+		e.follow(r.Classes)
+	} else if r.Now-e.classified >= reclassify {
+		e.classified = r.Now
+		e.classes, e.highest = speedclass.Cluster(e.vectors(), speedclass.Most)
 	}
 	e.summarize()
 	if r.Now-e.at >= epoch {
@@ -160,26 +160,26 @@ func (e *ESplash) Round(r *stage.Round) []stage.Copy {
 			continue
 		}
 		if minL, value := e.plan(r.Now, x); value > 0 {
-			e.found = append(e.found, stage.Copy{Of: x.ID, MinLevel: minL, Value: value})
+			e.found = append(e.found, stage.Copy{Of: x.ID, MinClass: minL, Value: value})
 		}
 	}
 	return most(e.found, r.Copies-copies/2, r.Copies)
 }
 
-// follow takes levels that another has decided.
-func (e *ESplash) follow(levels []int) {
+// follow takes classes that another has decided.
+func (e *ESplash) follow(classes []int) {
 	e.highest = 0
-	for i := range e.levels {
-		e.levels[i] = 0
-		if i < len(levels) {
-			e.levels[i] = max(0, levels[i])
+	for i := range e.classes {
+		e.classes[i] = 0
+		if i < len(classes) {
+			e.classes[i] = max(0, classes[i])
 		}
-		e.highest = max(e.highest, e.levels[i])
+		e.highest = max(e.highest, e.classes[i])
 	}
 }
 
-func (e *ESplash) vectors() []nodelevel.Vector {
-	out := make([]nodelevel.Vector, len(e.nodes))
+func (e *ESplash) vectors() []speedclass.Vector {
+	out := make([]speedclass.Vector, len(e.nodes))
 	for i := range e.nodes {
 		for s, m := range e.nodes[i].done {
 			out[i][s] = m.sum / m.n // NaN if there are none
@@ -199,7 +199,7 @@ func (e *ESplash) summarize() {
 		for i := range e.nodes {
 			m := e.nodes[i].done[s]
 			sums[0].merge(m)
-			if l := e.levels[i]; l > 0 {
+			if l := e.classes[i]; l > 0 {
 				sums[l].merge(m)
 			}
 		}
@@ -239,10 +239,10 @@ func (e *ESplash) measure(r *stage.Round) {
 		if worked := r.Now - t.at - (x.Paused - t.paused); t.seen && t.number == x.ID.Number && t.share == now.share && worked > 0 && !x.Waits {
 			now.rated = true
 			now.rate = max(0, now.progress-t.progress) / worked.Seconds()
-			for _, l := range []int{0, e.levels[x.Node]} {
+			for _, l := range []int{0, e.classes[x.Node]} {
 				c := &e.table[l][x.ID.Stage]
 				c.rate, c.rated = c.rate+now.rate*now.share, c.rated+1
-				if e.levels[x.Node] == 0 {
+				if e.classes[x.Node] == 0 {
 					break
 				}
 			}
@@ -287,7 +287,7 @@ func (e *ESplash) judge(r *stage.Round) {
 	}
 }
 
-// attend counts, for each level and stage, the nodes that are well and have tasks of which the pace is known.
+// attend counts, for each class and stage, the nodes that are well and have tasks of which the pace is known.
 func (e *ESplash) attend(r *stage.Round) {
 	for l := range e.table {
 		for s := range e.table[l] {
@@ -298,17 +298,17 @@ func (e *ESplash) attend(r *stage.Round) {
 	clear(e.present)
 	for i := range r.Running {
 		x := &r.Running[i]
-		if l := e.levels[x.Node]; l > 0 && l < len(e.table) && !e.straggles(x.Node) && e.rated(x.ID) && !e.present[x.Node][x.ID.Stage] {
+		if l := e.classes[x.Node]; l > 0 && l < len(e.table) && !e.straggles(x.Node) && e.rated(x.ID) && !e.present[x.Node][x.ID.Stage] {
 			e.present[x.Node][x.ID.Stage] = true
 			e.table[l][x.ID.Stage].nodes++
 		}
 	}
 }
 
-// beside returns the nearest level to another one that nodes can be compared with, a higher one first; 0: there is none.
-func (e *ESplash) beside(level int, s stage.Stage) int {
+// beside returns the nearest class to another one that nodes can be compared with, a higher one first; 0: there is none.
+func (e *ESplash) beside(class int, s stage.Stage) int {
 	for d := 1; d < len(e.table); d++ {
-		for _, l := range []int{level + d, level - d} {
+		for _, l := range []int{class + d, class - d} {
 			if l > 0 && l < len(e.table) && e.table[l][s].isReference() {
 				return l
 			}
@@ -317,7 +317,7 @@ func (e *ESplash) beside(level int, s stage.Stage) int {
 	return 0
 }
 
-// remember notes how an attempt gets on, beside what the nearest level does and by itself. Its progress while it is slow isn't the base
+// remember notes how an attempt gets on, beside what the nearest class does and by itself. Its progress while it is slow isn't the base
 // of later comparisons.
 func (e *ESplash) remember(x *stage.Running, t *track) {
 	if !(t.rate > 0) {
@@ -328,7 +328,7 @@ func (e *ESplash) remember(x *stage.Running, t *track) {
 	} else if sluggish*t.rate > t.own {
 		t.own += weight * (t.rate - t.own)
 	}
-	to := e.beside(e.levels[x.Node], x.ID.Stage)
+	to := e.beside(e.classes[x.Node], x.ID.Stage)
 	if to == 0 {
 		return
 	}
@@ -341,9 +341,9 @@ func (e *ESplash) remember(x *stage.Running, t *track) {
 	}
 }
 
-// alone returns the deficit of an attempt on a node of a level that it can't be compared with: it is a level of few nodes, or its others are not well. Perhaps the node
-// was ill when levels were found, and is a slow kind of node for that reason. So the attempt is compared with the nearest level, at the node's own
-// pace beside that, and with its own earlier pace, unless that level has become as slow. It is 0 if neither is known.
+// alone returns the deficit of an attempt on a node of a class that it can't be compared with: it is a class of few nodes, or its others are not well. Perhaps the node
+// was ill when classes were found, and is a slow kind of node for that reason. So the attempt is compared with the nearest class, at the node's own
+// pace beside that, and with its own earlier pace, unless that class has become as slow. It is 0 if neither is known.
 func (e *ESplash) alone(now time.Duration, x *stage.Running, t *track) (sum float64) {
 	slower := func(reference, rate float64) float64 {
 		if !(rate > 0) {
@@ -370,18 +370,18 @@ func (e *ESplash) alone(now time.Duration, x *stage.Running, t *track) (sum floa
 // deficit returns what a task adds to its node's straggler value: by how many deviations it takes longer than the mean, and how
 // many times more slowly it gets on than others.
 func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64 {
-	level := e.levels[x.Node]
-	if level > 0 && !e.table[level][x.ID.Stage].isReference() {
-		return max(e.alone(now, x, t), e.ofLevel(now, x, t))
+	class := e.classes[x.Node]
+	if class > 0 && !e.table[class][x.ID.Stage].isReference() {
+		return max(e.alone(now, x, t), e.ofClass(now, x, t))
 	}
-	return e.ofLevel(now, x, t)
+	return e.ofClass(now, x, t)
 }
 
-// ofLevel returns the deficit of an attempt beside those of its level, or of all nodes if it has none.
-func (e *ESplash) ofLevel(now time.Duration, x *stage.Running, t *track) float64 {
-	level := e.levels[x.Node]
+// ofClass returns the deficit of an attempt beside those of its class, or of all nodes if it has none.
+func (e *ESplash) ofClass(now time.Duration, x *stage.Running, t *track) float64 {
+	class := e.classes[x.Node]
 	ratio := 1.
-	rate := e.table[level][x.ID.Stage].rate
+	rate := e.table[class][x.ID.Stage].rate
 	if rate == 0 {
 		rate = 1 / e.table[0][x.ID.Stage].mean // nothing moves: that of what has finished, if anything has
 	}
@@ -391,7 +391,7 @@ func (e *ESplash) ofLevel(now time.Duration, x *stage.Running, t *track) float64
 			ratio = min(rate/(t.rate*share(x)), bound)
 		}
 	}
-	if level == 0 {
+	if class == 0 {
 		// It has finished nothing, and may be a slow one that works as it always does. Only one that hardly moves straggles.
 		if ratio < bound {
 			return 0
@@ -399,7 +399,7 @@ func (e *ESplash) ofLevel(now time.Duration, x *stage.Running, t *track) float64
 		return 2*bound - 1
 	}
 	sum := max(0, ratio-1)
-	c := &e.table[level][x.ID.Stage]
+	c := &e.table[class][x.ID.Stage]
 	if est := estimate(x.Elapsed(now), sane(x.Progress)) / share(x); est > c.mean { // not if the mean is NaN
 		sum += min((est-c.mean)/c.dev, bound)
 	}
@@ -434,27 +434,27 @@ func (e *ESplash) straggles(node int) bool {
 	return node >= 0 && node < len(e.nodes) && e.nodes[node].straggles
 }
 
-// hold counts the containers that levels can give to copies.
+// hold counts the containers that classes can give to copies.
 func (e *ESplash) hold(r *stage.Round) {
 	e.count = slices.Grow(e.count[:0], e.highest+1)[:e.highest+1]
 	clear(e.count)
 	for i, n := range r.Slots {
-		if l := e.levels[i]; l > 0 && !e.straggles(i) {
+		if l := e.classes[i]; l > 0 && !e.straggles(i) {
 			e.count[l] += float64(n)
 		}
 	}
 }
 
-// plan returns the least level for a copy, and what it is expected to win in seconds; 0 if it isn't worth while.
+// plan returns the least class for a copy, and what it is expected to win in seconds; 0 if it isn't worth while.
 func (e *ESplash) plan(now time.Duration, x *stage.Running) (minL int, value float64) {
 	means, left := e.means(x), e.remaining(now, x)
-	if minL, value = leastLevel(e.count, means, max(1, e.levels[x.Node]), left); minL == 0 {
-		minL, value = leastLevel(e.count, means, 1, left)
+	if minL, value = leastClass(e.count, means, max(1, e.classes[x.Node]), left); minL == 0 {
+		minL, value = leastClass(e.count, means, 1, left)
 	}
 	return minL, value
 }
 
-// means is EstT by level, of an attempt's work; NaN where nothing has finished.
+// means is EstT by class, of an attempt's work; NaN where nothing has finished.
 func (e *ESplash) means(x *stage.Running) []float64 {
 	e.sums = e.sums[:0]
 	for l := range e.table {
@@ -463,18 +463,18 @@ func (e *ESplash) means(x *stage.Running) []float64 {
 	return e.sums
 }
 
-// leastLevel is algorithm 5.2.3, and the speculative value of section 5.2.3. containers and means are by level; means that
-// aren't known are NaN, and their levels are passed over.
-func leastLevel(containers, means []float64, from int, remaining float64) (minL int, value float64) {
+// leastClass is algorithm 5.2.3, and the speculative value of section 5.2.3. containers and means are by class; means that
+// aren't known are NaN, and their classes are passed over.
+func leastClass(containers, means []float64, from int, remaining float64) (minL int, value float64) {
 	best := math.Inf(1)
-	var here, gain float64 // Σ C(m) and Σ C(m)·EstT(m), of the levels from l on
+	var here, gain float64 // Σ C(m) and Σ C(m)·EstT(m), of the classes from l on
 	for l := len(containers) - 1; l >= from; l-- {
 		if c := containers[l]; c > 0 && !math.IsNaN(means[l]) {
 			here, gain = here+c, gain+c*means[l]
 		} else {
 			continue
 		}
-		// With equal expectations the lower level has more containers.
+		// With equal expectations the lower class has more containers.
 		if expected := gain / here; expected <= best {
 			best, minL = expected, l
 		}
@@ -501,16 +501,16 @@ func (e *ESplash) Worth(_ stage.Copy, now time.Duration, x stage.Running, node i
 	if value <= 0 || node < 0 {
 		return value > 0
 	}
-	if node >= len(e.levels) || e.straggles(node) || e.levels[node] < minL || minL == 0 {
+	if node >= len(e.classes) || e.straggles(node) || e.classes[node] < minL || minL == 0 {
 		return false
 	}
-	return cmp.Compare(e.remaining(now, &x), e.table[e.levels[node]][x.ID.Stage].mean*share(&x)) > 0
+	return cmp.Compare(e.remaining(now, &x), e.table[e.classes[node]][x.ID.Stage].mean*share(&x)) > 0
 }
 
-// Level returns the level of a node, and whether it straggles; 0 if it has finished nothing yet.
-func (e *ESplash) Level(node int) (level int, straggles bool) {
-	if node < 0 || node >= len(e.levels) {
+// Class returns the class of a node, and whether it straggles; 0 if it has finished nothing yet.
+func (e *ESplash) Class(node int) (class int, straggles bool) {
+	if node < 0 || node >= len(e.classes) {
 		return 0, false
 	}
-	return e.levels[node], e.straggles(node)
+	return e.classes[node], e.straggles(node)
 }

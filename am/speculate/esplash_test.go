@@ -21,7 +21,7 @@ func id(i int) stage.AttemptID {
 // Algorithm 5.2.3 and the speculative value of section 5.2.3.
 func TestLeastLevelOfAlgorithm523(t *testing.T) {
 	for name, c := range map[string]struct {
-		containers, means []float64 // level 0 is none
+		containers, means []float64 // class 0 is none
 		from              int
 		remaining         float64
 		minL              int
@@ -39,7 +39,7 @@ func TestLeastLevelOfAlgorithm523(t *testing.T) {
 		"only slower ones":    {[]float64{0, 10, 0}, []float64{none, 40, 20}, 2, 100, 0, 0},
 		"it ends before":      {[]float64{0, 10}, []float64{none, 40}, 1, 30, 1, -10},
 	} {
-		minL, value := leastLevel(c.containers, c.means, c.from, c.remaining)
+		minL, value := leastClass(c.containers, c.means, c.from, c.remaining)
 		if minL != c.minL || math.Abs(value-c.value) > 1e-9 {
 			t.Errorf("%s: level %d, value %v", name, minL, value)
 		}
@@ -95,13 +95,13 @@ func TestSlowNodesAreNoStragglers(t *testing.T) {
 		t.Errorf("LATE copies %d times", len(b.said))
 	}
 	for n, want := range []int{3, 3, 3, 1, 1, 2, 2} {
-		if level, _ := e.Level(n); level != want {
-			t.Errorf("node %d is on level %d", n, level)
+		if class, _ := e.Class(n); class != want {
+			t.Errorf("node %d is on level %d", n, class)
 		}
 	}
 }
 
-// A node that becomes slow for its level straggles; its task is copied, to its own level or above, and not to a straggler.
+// A node that becomes slow for its class straggles; its task is copied, to its own class or above, and not to a straggler.
 func TestNodeThatBecomesSlowStraggles(t *testing.T) {
 	for name, speed := range map[string]float64{"slow": 0.1, "stuck": 0} {
 		e := &ESplash{}
@@ -113,11 +113,11 @@ func TestNodeThatBecomesSlowStraggles(t *testing.T) {
 		s.speed[1] = speed
 		s.pass(e, 15)
 		if len(s.said) == 0 {
-			_, straggles := e.Level(1)
+			_, straggles := e.Class(1)
 			t.Fatalf("%s: no copy; straggles: %v, %+v", name, straggles, e.nodes[1])
 		}
 		for _, c := range s.said {
-			if c.Of != s.tasks[1].ID || c.MinLevel != 2 {
+			if c.Of != s.tasks[1].ID || c.MinClass != 2 {
 				t.Fatalf("%s: %+v instead of the straggler's task", name, c)
 			}
 		}
@@ -144,14 +144,14 @@ func TestStragglerWithoutTasksStaysOne(t *testing.T) {
 	s.pass(e, 200)
 	s.speed[1] = 0
 	s.pass(e, 15)
-	if _, straggles := e.Level(1); !straggles {
+	if _, straggles := e.Class(1); !straggles {
 		t.Fatal("a node that is stuck doesn't straggle")
 	}
 	for range 60 {
 		s.now += time.Second
 		e.Round(&stage.Round{Now: s.now, Running: s.tasks[:1], Slots: []int{1, 1, 1}})
 	}
-	if _, straggles := e.Level(1); !straggles {
+	if _, straggles := e.Class(1); !straggles {
 		t.Error("it recovers without having done anything")
 	}
 }
@@ -196,7 +196,7 @@ func TestReducesThatWaitForMaps(t *testing.T) {
 	if got := pass(30); len(got) > 0 {
 		t.Fatalf("copies of reduces that wait: %+v", got)
 	}
-	if _, straggles := e.Level(0); straggles {
+	if _, straggles := e.Class(0); straggles {
 		t.Error("a node straggles because its reduces wait")
 	}
 	// A map that is stuck beside them is found as soon as one that is alone: in the second epoch after it was seen first.
@@ -219,19 +219,19 @@ func TestReducesThatWaitForMaps(t *testing.T) {
 	}
 }
 
-// The only node of the highest level is stuck: a slower one helps.
+// The only node of the highest class is stuck: a slower one helps.
 func TestOnlyFastNodeIsHelpedByASlowerOne(t *testing.T) {
 	e := &ESplash{}
 	s := simulate(1, 0.5, 0.5)
 	s.pass(e, 200)
 	s.speed[0] = 0
 	s.pass(e, 15)
-	if len(s.said) == 0 || s.said[0].Of != s.tasks[0].ID || s.said[0].MinLevel != 1 {
+	if len(s.said) == 0 || s.said[0].Of != s.tasks[0].ID || s.said[0].MinClass != 1 {
 		t.Fatalf("%+v", s.said)
 	}
 }
 
-// A slow node may straggle as well, and is then helped by its own level, too.
+// A slow node may straggle as well, and is then helped by its own class, too.
 func TestStragglerOnALowLevel(t *testing.T) {
 	e := &ESplash{}
 	s := simulate(1, 0.5, 0.5, 0.5)
@@ -289,8 +289,8 @@ func TestLateOfEquations51And52(t *testing.T) {
 	}
 }
 
-// Whatever is observed: a copy is of a task that runs alone on a straggler, for a level that there is, and never worth while
-// below the least level, on a straggler, or on a node of which nothing is known. The same observations give the same copies.
+// Whatever is observed: a copy is of a task that runs alone on a straggler, for a class that there is, and never worth while
+// below the least class, on a straggler, or on a node of which nothing is known. The same observations give the same copies.
 func TestCopiesAreSaneWhateverIsObserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, twin := &ESplash{}, &ESplash{}
@@ -328,9 +328,9 @@ func TestCopiesAreSaneWhateverIsObserved(t *testing.T) {
 						continue
 					}
 					minL, _ := e.plan(now, &x)
-					level, straggles := e.Level(n)
-					if level < minL || minL < 1 || straggles || !e.straggles(x.Node) {
-						t.Fatalf("%+v is worth while on node %d of level %d, straggling: %v; the least is %d", x, n, level, straggles, minL)
+					class, straggles := e.Class(n)
+					if class < minL || minL < 1 || straggles || !e.straggles(x.Node) {
+						t.Fatalf("%+v is worth while on node %d of level %d, straggling: %v; the least is %d", x, n, class, straggles, minL)
 					}
 				}
 			}
@@ -339,7 +339,7 @@ func TestCopiesAreSaneWhateverIsObserved(t *testing.T) {
 				for _, x := range r.Running {
 					found = found || x.ID == c.Of && x.Attempts == 1 && e.straggles(x.Node)
 				}
-				if !found || c.MinLevel < 1 || c.MinLevel > e.highest || !(c.Value > 0) || math.IsInf(c.Value, 0) {
+				if !found || c.MinClass < 1 || c.MinClass > e.highest || !(c.Value > 0) || math.IsInf(c.Value, 0) {
 					t.Fatalf("%+v of %+v", c, r.Running)
 				}
 			}
@@ -347,7 +347,7 @@ func TestCopiesAreSaneWhateverIsObserved(t *testing.T) {
 	})
 }
 
-// BenchmarkRound is a round over 10,000 running tasks, with straggler values updated and nodes sorted into levels each time. No two nodes
+// BenchmarkRound is a round over 10,000 running tasks, with straggler values updated and nodes sorted into classes each time. No two nodes
 // are quite alike.
 func BenchmarkRound(b *testing.B) {
 	for _, nodes := range []int{1000, 10_000} {
@@ -364,7 +364,7 @@ func BenchmarkRound(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				r.Now += relevel
+				r.Now += reclassify
 				for i := range r.Running {
 					r.Running[i].Progress = math.Mod(r.Running[i].Progress+0.01, 1)
 				}

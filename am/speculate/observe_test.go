@@ -18,7 +18,7 @@ func TestObservationsThatMakeNoSense(t *testing.T) {
 		t.Errorf("%+v", e.nodes)
 	}
 	e.Ended(stage.Map, 2, -time.Second)
-	if len(e.nodes) != 3 || len(e.levels) != 3 || e.nodes[2].done[stage.Map].sum != 1e-3 {
+	if len(e.nodes) != 3 || len(e.classes) != 3 || e.nodes[2].done[stage.Map].sum != 1e-3 {
 		t.Errorf("%+v", e.nodes)
 	}
 	l := &Late{}
@@ -35,8 +35,8 @@ func TestObservationsThatMakeNoSense(t *testing.T) {
 		t.Error("a node that isn't there straggles")
 	}
 	for _, n := range []int{-1, 9} {
-		if level, straggles := e.Level(n); level != 0 || straggles {
-			t.Errorf("node %d is on level %d", n, level)
+		if class, straggles := e.Class(n); class != 0 || straggles {
+			t.Errorf("node %d is on level %d", n, class)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestExecutionsAreWeighed(t *testing.T) {
 	}
 }
 
-// Section 5.2.2, ST: mean and deviation by level and type, and of all nodes; a deviation is 5 % of the mean at least.
+// Section 5.2.2, ST: mean and deviation by class and type, and of all nodes; a deviation is 5 % of the mean at least.
 func TestStatisticsTableOfSection522(t *testing.T) {
 	e := &ESplash{}
 	for n, x := range [][]float64{{10, 10}, {20, 30}, {25}} {
@@ -60,10 +60,10 @@ func TestStatisticsTableOfSection522(t *testing.T) {
 			e.Ended(stage.Map, n, time.Duration(s*float64(time.Second)))
 		}
 	}
-	e.Round(&stage.Round{Slots: []int{1, 1, 1, 1}, Levels: []int{2, 1, 1}})
-	for level, want := range []struct{ mean, dev float64 }{{math.NaN(), 0}, {25, 4}, {10, 0.5}} {
-		if c := e.table[level][stage.Map]; level > 0 && (math.Abs(c.mean-want.mean) > 0.2 || math.Abs(c.dev-want.dev) > 0.2) {
-			t.Errorf("level %d: %+v", level, c)
+	e.Round(&stage.Round{Slots: []int{1, 1, 1, 1}, Classes: []int{2, 1, 1}})
+	for class, want := range []struct{ mean, dev float64 }{{math.NaN(), 0}, {25, 4}, {10, 0.5}} {
+		if c := e.table[class][stage.Map]; class > 0 && (math.Abs(c.mean-want.mean) > 0.2 || math.Abs(c.dev-want.dev) > 0.2) {
+			t.Errorf("level %d: %+v", class, c)
 		}
 	}
 	if c := e.table[0][stage.Map]; math.Abs(c.mean-19) > 0.2 || math.Abs(c.dev-8) > 0.2 {
@@ -74,19 +74,19 @@ func TestStatisticsTableOfSection522(t *testing.T) {
 	}
 }
 
-// Levels that somebody else has decided count as they are. A node that isn't on the list has none.
+// Classes that somebody else has decided count as they are. A node that isn't on the list has none.
 func TestLevelsFromElsewhere(t *testing.T) {
 	e := &ESplash{}
 	for n := range 3 {
 		e.Ended(stage.Map, n, time.Second)
 	}
 	r := &stage.Round{Slots: []int{1, 1, 1, 1}}
-	look := func(levels []int, want ...int) {
+	look := func(classes []int, want ...int) {
 		t.Helper()
-		r.Levels = levels
+		r.Classes = classes
 		e.Round(r)
-		if !slices.Equal(e.levels, want) || e.highest != max(0, slices.Max(want)) || len(e.table) != e.highest+1 {
-			t.Errorf("%v: levels %v up to %d", levels, e.levels, e.highest)
+		if !slices.Equal(e.classes, want) || e.highest != max(0, slices.Max(want)) || len(e.table) != e.highest+1 {
+			t.Errorf("%v: levels %v up to %d", classes, e.classes, e.highest)
 		}
 	}
 	look([]int{3, -1, 1}, 3, 0, 1, 0)
@@ -94,7 +94,7 @@ func TestLevelsFromElsewhere(t *testing.T) {
 	look([]int{}, 0, 0, 0, 0)
 }
 
-// Nodes are sorted into levels at first, and again every ten seconds.
+// Nodes are sorted into classes at first, and again every ten seconds.
 func TestLevelsAreMadeNowAndThen(t *testing.T) {
 	e := &ESplash{}
 	r := &stage.Round{Now: 50 * time.Second, Slots: []int{1, 1}}
@@ -102,8 +102,8 @@ func TestLevelsAreMadeNowAndThen(t *testing.T) {
 		t.Helper()
 		r.Now += after
 		e.Round(r)
-		if !slices.Equal(e.levels, want) {
-			t.Errorf("at %v levels %v instead of %v", r.Now, e.levels, want)
+		if !slices.Equal(e.classes, want) {
+			t.Errorf("at %v levels %v instead of %v", r.Now, e.classes, want)
 		}
 	}
 	e.Ended(stage.Map, 0, 10*time.Second)
@@ -112,12 +112,12 @@ func TestLevelsAreMadeNowAndThen(t *testing.T) {
 	for range 50 {
 		e.Ended(stage.Map, 1, 40*time.Second)
 	}
-	look(relevel-1, 1, 1)
+	look(reclassify-1, 1, 1)
 	look(1, 2, 1)
 	for range 200 {
 		e.Ended(stage.Map, 1, 10*time.Second)
 	}
-	look(relevel-1, 2, 1)
+	look(reclassify-1, 2, 1)
 	look(1, 1, 1)
 }
 
@@ -221,7 +221,7 @@ func TestPartsAreJudgedAsWholeTasks(t *testing.T) {
 	for range 3 {
 		e.Ended(stage.Map, 0, 20*time.Second)
 	}
-	e.Round(&stage.Round{Slots: []int{1}, Levels: []int{1}})
+	e.Round(&stage.Round{Slots: []int{1}, Classes: []int{1}})
 	e.table[1][stage.Map].rate, e.table[1][stage.Map].rated = 0.05, 1
 	for _, c := range []struct{ rate, progress float64 }{{0.05, 0.4}, {0.025, 0.2}, {0.01, 0.1}, {0, 0}} {
 		whole := &stage.Running{ID: id(0), Progress: c.progress, Share: 1}

@@ -9,7 +9,7 @@ import (
 
 // The table's rates are those of the latest epoch, and of what was run in it: earlier epochs and earlier pauses are over.
 func TestRatesAreOfTheLatestEpoch(t *testing.T) {
-	e := &ESplash{nodes: make([]performance, 1), levels: []int{1}, highest: 1, table: make([][stages]statistics, 2)}
+	e := &ESplash{nodes: make([]performance, 1), classes: []int{1}, highest: 1, table: make([][stages]statistics, 2)}
 	r := &stage.Round{Running: []stage.Running{{ID: id(0), Attempts: 1, Paused: time.Second}}}
 	for _, progress := range []float64{0, 0.6, 0.7} {
 		r.Running[0].Progress = progress
@@ -30,7 +30,7 @@ func TestRatesAreOfTheLatestEpoch(t *testing.T) {
 
 // Of two attempts at a task that run the one is followed that comes first, even if the other one was before.
 func TestOneOfTwoAttemptsIsFollowed(t *testing.T) {
-	e := &ESplash{nodes: make([]performance, 1), levels: []int{1}, highest: 1, table: make([][stages]statistics, 2)}
+	e := &ESplash{nodes: make([]performance, 1), classes: []int{1}, highest: 1, table: make([][stages]statistics, 2)}
 	again := id(0)
 	again.Number = 1
 	r := &stage.Round{Running: []stage.Running{{ID: id(0), Attempts: 1}}}
@@ -65,7 +65,7 @@ func TestDeficitOfTheUnknownAndTheHealthy(t *testing.T) {
 	}
 }
 
-// A plan is made by the means of the levels, whatever was summed up before.
+// A plan is made by the means of the classes, whatever was summed up before.
 func TestMeansAreByLevel(t *testing.T) {
 	e, x := halfway()
 	e.judge(&stage.Round{Now: 12 * time.Second, Running: []stage.Running{*x}})
@@ -74,8 +74,8 @@ func TestMeansAreByLevel(t *testing.T) {
 			t.Fatalf("%v", got)
 		}
 	}
-	if level, straggles := e.Level(len(e.levels)); level != 0 || straggles {
-		t.Errorf("a node that isn't known is of level %d, straggling: %v", level, straggles)
+	if class, straggles := e.Class(len(e.classes)); class != 0 || straggles {
+		t.Errorf("a node that isn't known is of level %d, straggling: %v", class, straggles)
 	}
 }
 

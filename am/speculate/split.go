@@ -97,7 +97,7 @@ func (s *Split) free(r *stage.Round) (well free) {
 			continue
 		}
 		well.slots += idle
-		if mean := s.table[s.levels[n]][stage.Map].mean; mean > 0 {
+		if mean := s.table[s.classes[n]][stage.Map].mean; mean > 0 {
 			known += idle
 			well.pace += float64(idle) / mean
 		}

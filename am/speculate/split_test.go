@@ -84,7 +84,7 @@ func TestSlotsOfStragglersHelpIfThereAreNoOthers(t *testing.T) {
 		r.Running[0].Progress += 0.1 / 20
 		s.Round(r)
 	}
-	if _, straggles := s.Level(0); !straggles {
+	if _, straggles := s.Class(0); !straggles {
 		t.Fatal("the only node doesn't straggle")
 	}
 	cuts := s.Split(r)

@@ -11,7 +11,7 @@ import (
 // halfway is a Speculator that knows one node, on which maps take 20 ± 2 s and get on by 5 % a second, and a map there that is half
 // done after 12 s: it got on by 2.5 % a second in the latest epoch.
 func halfway() (*ESplash, *stage.Running) {
-	e := &ESplash{nodes: make([]performance, 1), levels: []int{1}, highest: 1, table: make([][stages]statistics, 2)}
+	e := &ESplash{nodes: make([]performance, 1), classes: []int{1}, highest: 1, table: make([][stages]statistics, 2)}
 	e.table[1][stage.Map] = statistics{mean: 20, dev: 2, rate: 0.05, rated: 2}
 	*e.track(id(0)) = track{seen: true, progress: 0.5, rate: 0.025, rated: true}
 	return e, &stage.Running{ID: id(0), Progress: 0.5, Attempts: 1}
@@ -39,17 +39,17 @@ func TestStragglerValueOfSection522(t *testing.T) {
 	}
 }
 
-// Section 5.2.2, ST: mean and deviation of what the nodes of a level took, later ones weighing more, and the mean progress of what runs
-// there; the first line is for all levels.
+// Section 5.2.2, ST: mean and deviation of what the nodes of a class took, later ones weighing more, and the mean progress of what runs
+// there; the first line is for all classes.
 func TestStatisticsOfSection522(t *testing.T) {
-	e := &ESplash{nodes: make([]performance, 3), levels: []int{1, 1, 2}, highest: 2}
+	e := &ESplash{nodes: make([]performance, 3), classes: []int{1, 1, 2}, highest: 2}
 	e.nodes[0].done[stage.Map] = moments{n: 2, sum: 30 + 50, sq: 900 + 2500}
 	e.nodes[1].done[stage.Map] = moments{n: 2, sum: 40 + 40, sq: 1600 + 1600}
 	e.nodes[2].done[stage.Map] = moments{n: 4, sum: 80, sq: 1600}
 	e.summarize()
-	for level, want := range map[int][2]float64{1: {40, math.Sqrt(50)}, 2: {20, 0.05 * 20}, 0: {30, math.Sqrt(8200/8. - 900)}} {
-		if got := e.table[level][stage.Map]; !near(got.mean, want[0]) || !near(got.dev, want[1]) {
-			t.Errorf("level %d: %v ± %v instead of %v", level, got.mean, got.dev, want)
+	for class, want := range map[int][2]float64{1: {40, math.Sqrt(50)}, 2: {20, 0.05 * 20}, 0: {30, math.Sqrt(8200/8. - 900)}} {
+		if got := e.table[class][stage.Map]; !near(got.mean, want[0]) || !near(got.dev, want[1]) {
+			t.Errorf("level %d: %v ± %v instead of %v", class, got.mean, got.dev, want)
 		}
 	}
 	if !math.IsNaN(e.table[1][stage.Reduce].mean) {
@@ -65,9 +65,9 @@ func TestStatisticsOfSection522(t *testing.T) {
 		r.Running[n].Progress = p
 	}
 	e.measure(r)
-	for level, want := range []float64{0.04, 0.02, 0.08} {
-		if got := e.table[level][stage.Map].rate; !near(got, want) {
-			t.Errorf("level %d: progress of %v a second instead of %v", level, got, want)
+	for class, want := range []float64{0.04, 0.02, 0.08} {
+		if got := e.table[class][stage.Map].rate; !near(got, want) {
+			t.Errorf("level %d: progress of %v a second instead of %v", class, got, want)
 		}
 	}
 }

@@ -118,15 +118,15 @@ func (c *copies) look() *Round {
 	if r.Copies = 0; m.facts.Hints.Divides {
 		r.Copies = m.facts.Hints.Copies
 	}
-	r.Levels = r.Levels[:0]
+	r.Classes = r.Classes[:0]
 	for i := range m.nodes {
 		r.Slots = append(r.Slots, m.nodes[i].most)
-		if m.leveled {
-			r.Levels = append(r.Levels, m.nodes[i].level)
+		if m.classified {
+			r.Classes = append(r.Classes, m.nodes[i].speedClass)
 		}
 	}
-	if !m.leveled {
-		r.Levels = nil
+	if !m.classified {
+		r.Classes = nil
 	}
 	return r
 }

@@ -15,16 +15,16 @@ type NodeState struct {
 	Failures  int
 	Avoided   bool
 	Away      bool // nothing there answers
-	Level     int  // of speed, higher ones are faster; 0: it isn't known
+	Class     int  // of speed, higher ones are faster; 0: it isn't known
 	Straggles bool
 }
 
 // Explainer is a Starter that can say why reduces aren't due. It says what they wait for, as in "12 maps pending".
 type Explainer interface{ Why(f *Facts) string }
 
-// Leveler is a Speculator that knows levels of nodes.
-type Leveler interface {
-	Level(node int) (level int, straggles bool)
+// Classifier is a Speculator that knows classes of nodes.
+type Classifier interface {
+	Class(node int) (class int, straggles bool)
 }
 
 // Describe describes where a job is. The result belongs to the caller.
@@ -38,15 +38,15 @@ func Describe(m *Planner) Description {
 			d.Reduces = e.Why(m.Facts())
 		}
 	}
-	levels, _ := m.job.Speculator.(Leveler)
+	classes, _ := m.job.Speculator.(Classifier)
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		if n.most == 0 && n.strikes == 0 {
 			continue
 		}
 		x := NodeState{Name: n.name, Slots: n.slots, Failures: n.strikes, Avoided: n.bad, Away: n.away}
-		if levels != nil {
-			x.Level, x.Straggles = levels.Level(i)
+		if classes != nil {
+			x.Class, x.Straggles = classes.Class(i)
 		}
 		d.Nodes = append(d.Nodes, x)
 	}

@@ -85,8 +85,8 @@ type (
 
 	// Hinted says what the ResourceManager knows of the whole cluster: all of it that holds now.
 	Hinted struct {
-		Hints  Hints
-		Levels map[string]int // by host, from 1; higher ones are faster; nil: it knows none
+		Hints   Hints
+		Classes map[string]int // by host, from 1; higher ones are faster; nil: it knows none
 	}
 
 	// Unfetchable says that the reduce on a slot can't get a map's output. Missing says that its host doesn't have it.

@@ -167,37 +167,37 @@ func TestSlotGoesWhenNoReduceIsWorthACopy(t *testing.T) {
 // shown is what policies were shown last.
 type shown struct {
 	reckless
-	hints  Hints
-	levels []int
+	hints   Hints
+	classes []int
 }
 
 func (s *shown) Due(f *Facts) bool { s.hints = f.Hints; return false }
 
 func (s *shown) Round(r *Round) []Copy {
-	s.levels = slices.Clone(r.Levels)
+	s.classes = slices.Clone(r.Classes)
 	return nil
 }
 
-// Policies see what the ResourceManager knows, levels by the numbers of nodes; nothing if it knows nothing any more.
+// Policies see what the ResourceManager knows, classes by the numbers of nodes; nothing if it knows nothing any more.
 func TestHintsReachThePolicies(t *testing.T) {
 	p := &shown{}
 	s := tell(t, Job{Maps: 2, Reduces: 1, Starter: p, Speculator: p})
 	s.grant(Map, "slow")
 	h := Hints{Frequency: 2, Available: 30, Jobs: 3, Bandwidth: 1e6}
-	levels, want := map[string]int{"fast": 2, "slow": 1, "fastest": 3}, []int{1, 2, 3}
+	classes, want := map[string]int{"fast": 2, "slow": 1, "fastest": 3}, []int{1, 2, 3}
 	for i := range 20 { // new nodes have numbers in the order of their names, whatever order a map has
-		levels[fmt.Sprintf("node%02d", i)] = i + 4
+		classes[fmt.Sprintf("node%02d", i)] = i + 4
 		want = append(want, i+4)
 	}
-	s.step(Hinted{h, levels})
+	s.step(Hinted{h, classes})
 	s.step(Tick{})
 	s.step(Tick{})
-	if p.hints != h || !slices.Equal(p.levels, want) {
-		t.Errorf("%+v, levels %v", p.hints, p.levels)
+	if p.hints != h || !slices.Equal(p.classes, want) {
+		t.Errorf("%+v, levels %v", p.hints, p.classes)
 	}
 	s.step(Hinted{})
 	s.step(Tick{})
-	if p.hints != (Hints{}) || p.levels != nil {
-		t.Errorf("%+v, levels %v", p.hints, p.levels)
+	if p.hints != (Hints{}) || p.classes != nil {
+		t.Errorf("%+v, levels %v", p.hints, p.classes)
 	}
 }

@@ -19,23 +19,23 @@ type Planner struct {
 	now  time.Duration
 	acts []Action
 
-	tables   [stages]table
-	inputs   [][]host // by map, of which there may be more than the job had at first
-	slots    []slot   // by SlotID
-	live     []SlotID // that the job has
-	pools    [stages]pool
-	nodes    []node
-	names    map[string]host // only looked up
-	hosts    int             // that have slots
-	requests []request       // by RequestID
-	asking   [stages]int     // of them that are open and for no copies
-	copies   copies
-	freezes  freezes
-	cuts     cuts
-	fetching int      // attempts at reduces that shuffle
-	deserted []SlotID // that were given up with outputs that were no longer needed
-	leveled  bool     // the levels of nodes are known
-	holds    bool     // a slot serves an output of a map, or has done so
+	tables     [stages]table
+	inputs     [][]host // by map, of which there may be more than the job had at first
+	slots      []slot   // by SlotID
+	live       []SlotID // that the job has
+	pools      [stages]pool
+	nodes      []node
+	names      map[string]host // only looked up
+	hosts      int             // that have slots
+	requests   []request       // by RequestID
+	asking     [stages]int     // of them that are open and for no copies
+	copies     copies
+	freezes    freezes
+	cuts       cuts
+	fetching   int      // attempts at reduces that shuffle
+	deserted   []SlotID // that were given up with outputs that were no longer needed
+	classified bool     // the classes of nodes are known
+	holds      bool     // a slot serves an output of a map, or has done so
 
 	clusterNodes int
 	bad          int // nodes
@@ -273,12 +273,12 @@ func Rests(m *Planner) bool {
 
 // hinted records the ResourceManager's hints.
 func (m *Planner) hinted(e Hinted) {
-	m.facts.Hints, m.leveled = e.Hints, e.Levels != nil
+	m.facts.Hints, m.classified = e.Hints, e.Classes != nil
 	for i := range m.nodes {
-		m.nodes[i].level = 0
+		m.nodes[i].speedClass = 0
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Levels)) {
-		m.nodes[m.host(name)].level = e.Levels[name]
+	for _, name := range slices.Sorted(maps.Keys(e.Classes)) {
+		m.nodes[m.host(name)].speedClass = e.Classes[name]
 	}
 }
 

@@ -77,7 +77,7 @@ type Round struct {
 	Now     time.Duration
 	Running []Running
 	Slots   []int // by node: how many containers the job has had there at once at most
-	Levels  []int // by node, higher ones are faster: as another has decided, or nil
+	Classes []int // by node, higher ones are faster: as another has decided, or nil
 	Waiting [2]int
 	// Copies is how many copies may run at once, if the ResourceManager has containers for these: then a Speculator proposes as many as it finds worth while.
 	// 0: it has none, or doesn't say so.
@@ -103,6 +103,6 @@ func (r *Running) Elapsed(now time.Duration) time.Duration { return max(0, now-r
 // Copy is a proposal of a Speculator.
 type Copy struct {
 	Of       AttemptID
-	MinLevel int     // of nodes; for the Speculator's own use
+	MinClass int     // of nodes; for the Speculator's own use
 	Value    float64 // seconds that it may win
 }

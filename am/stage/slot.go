@@ -167,15 +167,15 @@ func (m *Planner) overtake() {
 
 // node is how a host has behaved.
 type node struct {
-	name    string
-	slots   int
-	most    int // slots at once, without those that were suspended
-	frozen  int // slots
-	strikes int // tasks that have failed there
-	bad     bool
-	away    bool        // nothing there answers
-	level   int         // 0: it isn't known
-	outputs []AttemptID // that it serves
+	name       string
+	slots      int
+	most       int // slots at once, without those that were suspended
+	frozen     int // slots
+	strikes    int // tasks that have failed there
+	bad        bool
+	away       bool        // nothing there answers
+	speedClass int         // 0: it isn't known
+	outputs    []AttemptID // that it serves
 }
 
 // nodeLost records that a node is lost.

@@ -64,7 +64,7 @@ type Place struct {
 	Probes   bool     // on the cluster, by probes of its nodes
 	Clone    bool     // with Probes: commands may run twice at a time, on idle nodes
 	Early    bool     // with Probes: commands are bound to nodes before these have room, and share their processors
-	Stage    bool     // with Probes: the last argument names a file that a node may copy to memory while the command waits
+	Preload  bool     // with Probes: the last argument names a file that a node may copy to memory while the command waits
 	Nice     int      // with Probes: by how much their priority is below that of the user
 }
 
@@ -147,7 +147,7 @@ func options() []option {
 		{0, "probes", none, flag(func(o *Options) *bool { return &o.Place.Probes }), "", "send commands straight to nodes by probes, within what is lent to short tasks, instead of holding containers"},
 		{0, "clone", none, flag(func(o *Options) *bool { return &o.Place.Clone }), "", "with --probes: run second copies of commands on nodes without other work; the first result counts"},
 		{0, "binding", required, func(o *Options, when string) error { return o.Place.SetBinding(when) }, "WHEN", "with --probes: late: nodes ask for commands when they have room (default); early: commands go to nodes at once, and share their processors"},
-		{0, "stage", none, flag(func(o *Options) *bool { return &o.Place.Stage }), "", "with --probes: the last argument names a file on HDFS; HEDDLE_STAGED_INPUT names its copy in memory, if the node has made one"},
+		{0, "stage", none, flag(func(o *Options) *bool { return &o.Place.Preload }), "", "with --probes: the last argument names a file on HDFS; HEDDLE_STAGED_INPUT names its copy in memory, if the node has made one"},
 		{0, "nice", required, number("--nice", 0, 1000, func(o *Options) *int { return &o.Place.Nice }), "N", "with --probes: commands with a smaller N go first, of all users (default 0)"},
 		{0, "env", required, func(o *Options, v string) error {
 			o.Place.Env = append(o.Place.Env, strings.Split(v, ",")...)

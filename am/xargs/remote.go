@@ -28,8 +28,8 @@ type Remote struct {
 	Dir  string   // where they run; a node that lacks it runs them in its executor's folder, unless NeedDir
 	// NeedDir says that commands fail on nodes without Dir.
 	NeedDir bool
-	// Stage says that the last argument of a command is the name of its input.
-	Stage bool
+	// Preload says that the last argument of a command is the name of its input.
+	Preload bool
 
 	nowhere atomic.Pointer[error]
 }
@@ -70,7 +70,7 @@ func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Out
 		},
 		Done: func(e wire.Ended, err error) { done <- end{e, err} },
 	}
-	if r.Stage && len(t.Args) > 1 {
+	if r.Preload && len(t.Args) > 1 {
 		x.Input = t.Args[len(t.Args)-1]
 	}
 	if t.SlotVar != "" {

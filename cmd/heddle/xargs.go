@@ -111,14 +111,14 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 			return fmt.Errorf("xargs: %w (--local runs the commands on this machine)", err)
 		}
 		o.Again = true
-		remote := &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
+		remote := &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Preload: o.Place.Preload}
 		runner, said = remote, remote.Nowhere
 	}
 	procs, ignore := moreOrFewer()
 	defer ignore()
 	code := xargs.Run(ctx, o, runner, xargs.Streams{In: read.items, Out: os.Stdout, Err: os.Stderr, Answers: read.answers, Procs: procs})
 	r := resultOf(ctx, code)
-	r.said = said()
+	r.shown = said()
 	stop(r)
 	if code != 0 {
 		return program.Exit(code)
@@ -177,7 +177,7 @@ func (x *inputs) close() {
 type result struct {
 	status  pb.FinalApplicationStatus
 	because string
-	said    error // to the user already
+	shown   error // to the user already
 }
 
 var succeeded = result{status: am.Succeeded}
@@ -327,7 +327,7 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 	return func(r result) {
 		running.SetResult(r.status, r.because)
 		if ctx.Err() == nil {
-			if err := running.Stop(); err != nil && !errors.Is(r.said, err) {
+			if err := running.Stop(); err != nil && !errors.Is(r.shown, err) {
 				log.WithError(err).Warnf("failed to finish %v", running.ID)
 			}
 		} else if !running.StopWithin(goodbye) {

@@ -38,7 +38,7 @@ type server struct {
 	userBase, groupBase     string
 	userFilter, groupFilter string
 	memberOf, member, name  string // attributes
-	levels                  int
+	hierarchy               int
 	uid, gid                string // attributes
 	posix                   bool
 
@@ -61,8 +61,8 @@ func directory(c *conf.Config, log *logrus.Entry) (Source, error) {
 		tries: max(c.Int(ldapKey+".num.attempts"), 1), same: max(c.Int(ldapKey+".num.attempts.before.failover"), 1),
 		userFilter: c.Text(ldapKey + ".search.filter.user"), groupFilter: c.Text(ldapKey + ".search.filter.group"),
 		memberOf: c.Text(ldapKey + ".search.attr.memberof"), member: c.Text(ldapKey + ".search.attr.member"), name: c.Text(ldapKey + ".search.attr.group.name"),
-		levels: c.Int(ldapKey + ".search.group.hierarchy.levels"),
-		uid:    c.Text(ldapKey + ".posix.attr.uid.name"), gid: c.Text(ldapKey + ".posix.attr.gid.name"),
+		hierarchy: c.Int(ldapKey + ".search.group.hierarchy.levels"),
+		uid:       c.Text(ldapKey + ".posix.attr.uid.name"), gid: c.Text(ldapKey + ".posix.attr.gid.name"),
 	}
 	base := c.Text(ldapKey + ".base")
 	s.userBase, s.groupBase = cmp.Or(c.Text(ldapKey+".userbase"), base), cmp.Or(c.Text(ldapKey+".groupbase"), base)
@@ -344,7 +344,7 @@ func (s *server) find(conn *ldap.Conn, user string) ([]string, error) {
 		return nil, err
 	}
 	entry := users[0]
-	if s.memberOf != "" && s.levels <= 0 {
+	if s.memberOf != "" && s.hierarchy <= 0 {
 		if groups, ok := s.named(entry); ok {
 			return groups, nil
 		}
@@ -400,7 +400,7 @@ func (s *server) upwards(conn *ldap.Conn, found []*ldap.Entry) ([]string, error)
 				names, next = append(names, name), append(next, fill("("+s.member+"={0})", e.DN))
 			}
 		}
-		if level >= s.levels || s.posix || len(next) == 0 {
+		if level >= s.hierarchy || s.posix || len(next) == 0 {
 			break
 		}
 		if len(seen) > maxEntries {

@@ -25,7 +25,7 @@ type Tab struct {
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan reply
-	said    []string // what the page logged as an error
+	errors  []string // what the page logged as an error
 }
 
 type reply struct {
@@ -115,7 +115,7 @@ func (tab *Tab) listen(in io.Reader) {
 				c <- m
 			}
 		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded" && strings.Contains(string(m.Params), `"level":"error"`):
-			tab.said = append(tab.said, string(m.Params))
+			tab.errors = append(tab.errors, string(m.Params))
 		}
 		tab.mu.Unlock()
 	}
@@ -125,7 +125,7 @@ func (tab *Tab) listen(in io.Reader) {
 func (tab *Tab) Errors() []string {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
-	return append([]string(nil), tab.said...)
+	return append([]string(nil), tab.errors...)
 }
 
 // call sends a command and waits for its answer.

@@ -60,7 +60,7 @@ func getJSON(ctx context.Context, url string, into any) error {
 }
 
 // audit checks that everything promised is there, ends all applications, and checks that nothing is left of them.
-func (s *stage) audit(ctx context.Context) (history.Checked, error) {
+func (s *theatre) audit(ctx context.Context) (history.Checked, error) {
 	var errs []error
 	for _, id := range s.ResourceManagers {
 		s.Kill(id)
@@ -90,7 +90,7 @@ func (s *stage) audit(ctx context.Context) (history.Checked, error) {
 }
 
 // nothingLeft waits until no container is left: the ResourceManager counts none, and there is no process and no cgroup.
-func (s *stage) nothingLeft(ctx context.Context) error {
+func (s *theatre) nothingLeft(ctx context.Context) error {
 	var m metrics
 	var err error
 	books := until(ctx, "the ResourceManager counts no container", func() bool {

@@ -20,9 +20,9 @@ type kind struct {
 	name  string
 	parts int // its weight
 	// who returns the daemons to strike. A fault waits for daemons that another fault holds.
-	who    func(s *stage, r *rand.Rand) []string
-	strike func(s *stage, names []string, r *rand.Rand) error
-	mend   func(s *stage, names []string, r *rand.Rand) error
+	who    func(s *theatre, r *rand.Rand) []string
+	strike func(s *theatre, names []string, r *rand.Rand) error
+	mend   func(s *theatre, names []string, r *rand.Rand) error
 }
 
 func (k kind) weight() (string, int) { return k.name, k.parts }
@@ -59,7 +59,7 @@ func find(name string) kind {
 	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }
 
-func leader(s *stage, _ *rand.Rand) []string {
+func leader(s *theatre, _ *rand.Rand) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	id, err := s.Leader(ctx, "")
@@ -69,7 +69,7 @@ func leader(s *stage, _ *rand.Rand) []string {
 	return []string{id}
 }
 
-func follower(s *stage, r *rand.Rand) []string {
+func follower(s *theatre, r *rand.Rand) []string {
 	lead := leader(s, r)
 	others := slices.DeleteFunc(slices.Clone(s.ResourceManagers), func(id string) bool { return slices.Contains(lead, id) })
 	return one(others, r)
@@ -77,26 +77,26 @@ func follower(s *stage, r *rand.Rand) []string {
 
 func one(names []string, r *rand.Rand) []string { return names[r.IntN(len(names)):][:1] }
 
-func member(s *stage, r *rand.Rand) []string  { return one(s.ResourceManagers, r) }
-func node(s *stage, r *rand.Rand) []string    { return one(s.NodeManagers, r) }
-func members(s *stage, _ *rand.Rand) []string { return s.ResourceManagers }
-func everybody(s *stage, _ *rand.Rand) []string {
+func member(s *theatre, r *rand.Rand) []string  { return one(s.ResourceManagers, r) }
+func node(s *theatre, r *rand.Rand) []string    { return one(s.NodeManagers, r) }
+func members(s *theatre, _ *rand.Rand) []string { return s.ResourceManagers }
+func everybody(s *theatre, _ *rand.Rand) []string {
 	return s.Daemons()
 }
 
 // witness returns the witness, or none in a group of three.
-func witness(s *stage, _ *rand.Rand) []string {
+func witness(s *theatre, _ *rand.Rand) []string {
 	if slices.Contains(s.Daemons(), daemons.Witness) {
 		return []string{daemons.Witness}
 	}
 	return []string{}
 }
 
-func nobody(*stage, *rand.Rand) []string { return []string{} }
+func nobody(*theatre, *rand.Rand) []string { return []string{} }
 
 // each turns a fault of one daemon into one of several.
-func each(f func(c *daemons.Cluster, name string) error) func(*stage, []string, *rand.Rand) error {
-	return func(s *stage, names []string, _ *rand.Rand) error {
+func each(f func(c *daemons.Cluster, name string) error) func(*theatre, []string, *rand.Rand) error {
+	return func(s *theatre, names []string, _ *rand.Rand) error {
 		for _, name := range names {
 			if err := f(s.Cluster, name); err != nil {
 				return err
@@ -117,11 +117,11 @@ var (
 	nothing = each(func(*daemons.Cluster, string) error { return nil })
 )
 
-func send(sig syscall.Signal) func(*stage, []string, *rand.Rand) error {
+func send(sig syscall.Signal) func(*theatre, []string, *rand.Rand) error {
 	return each(func(c *daemons.Cluster, name string) error { c.Signal(name, sig); return nil })
 }
 
-func tear(s *stage, names []string, r *rand.Rand) error {
+func tear(s *theatre, names []string, r *rand.Rand) error {
 	for _, name := range names {
 		s.Kill(name)
 		if err := s.TearLog(name, r); err != nil {
@@ -132,7 +132,7 @@ func tear(s *stage, names []string, r *rand.Rand) error {
 }
 
 // handOver makes the leader give its leadership away, like an administrator who doesn't know that a member has gone.
-func handOver(s *stage, names []string, r *rand.Rand) error {
+func handOver(s *theatre, names []string, r *rand.Rand) error {
 	if err := send(syscall.SIGSTOP)(s, names, r); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func handOver(s *stage, names []string, r *rand.Rand) error {
 	return nil
 }
 
-func killContainer(s *stage, _ []string, r *rand.Rand) error {
+func killContainer(s *theatre, _ []string, r *rand.Rand) error {
 	strays := s.Strays()
 	if len(strays) == 0 {
 		return nil

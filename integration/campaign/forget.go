@@ -13,14 +13,14 @@ import (
 )
 
 // state returns a ResourceManager's state folder.
-func (s *stage) state(name string) string { return filepath.Join(s.Home(name), "state", "rm-"+name) }
+func (s *theatre) state(name string) string { return filepath.Join(s.Home(name), "state", "rm-"+name) }
 
 // oneDisk is held by the fault that takes a disk from the group: a group of three can lose one at a time.
 const oneDisk = "a disk of the group"
 
 // disk returns a member whose disk is lost. Beside a witness the other ResourceManager is held, too: the only other copy of
 // what is acknowledged is there, so no fault may keep it away while the disk is lost.
-func disk(s *stage, r *rand.Rand) []string {
+func disk(s *theatre, r *rand.Rand) []string {
 	names := slices.Clone(member(s, r))
 	if len(witness(s, r)) > 0 {
 		others := slices.DeleteFunc(slices.Clone(s.ResourceManagers), func(id string) bool { return id == names[0] })
@@ -31,7 +31,7 @@ func disk(s *stage, r *rand.Rand) []string {
 
 // onTwoDisks waits until what is acknowledged lies on two disks. Beside a witness a leader may acknowledge alone while
 // the other ResourceManager is away. It says so, and the loss of its disk is then the loss of what it acknowledged.
-func onTwoDisks(s *stage) error {
+func onTwoDisks(s *theatre) error {
 	return until(context.Background(), "what is acknowledged lies on two disks", func() bool {
 		group, ok := s.survey()
 		return ok && !group.Members.OneDisk
@@ -39,7 +39,7 @@ func onTwoDisks(s *stage) error {
 }
 
 // empty removes the state folders of members.
-func empty(s *stage, names []string, _ *rand.Rand) error {
+func empty(s *theatre, names []string, _ *rand.Rand) error {
 	if err := onTwoDisks(s); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func empty(s *stage, names []string, _ *rand.Rand) error {
 }
 
 // putBack copies members' state folders, lets the members work on for a while, and puts the copies back.
-func putBack(s *stage, names []string, r *rand.Rand) error {
+func putBack(s *theatre, names []string, r *rand.Rand) error {
 	ctx := context.Background()
 	for _, name := range names[:1] {
 		copied := filepath.Join(s.Dir(), "copy-"+name)
@@ -80,7 +80,7 @@ func putBack(s *stage, names []string, r *rand.Rand) error {
 }
 
 // refill starts members, and waits until each has its log and a vote.
-func refill(s *stage, names []string, r *rand.Rand) error {
+func refill(s *theatre, names []string, r *rand.Rand) error {
 	names = names[:1]
 	if err := start(s, names, r); err != nil {
 		return err
@@ -106,7 +106,7 @@ type membership struct {
 }
 
 // survey asks the leader for its group, and reports whether it answered.
-func (s *stage) survey() (body membership, ok bool) {
+func (s *theatre) survey() (body membership, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	lead, err := s.Leader(ctx, "")
@@ -117,7 +117,7 @@ func (s *stage) survey() (body membership, ok bool) {
 }
 
 // full reports whether members are full ones of the group, as the leader sees them.
-func (s *stage) full(names []string) bool {
+func (s *theatre) full(names []string) bool {
 	body, ok := s.survey()
 	if !ok {
 		return false

@@ -29,7 +29,7 @@ func perform(ctx context.Context, o options, ep episode, dir string, log func(st
 		t.jobs = m.work.done
 		return t, errors.Join(err, m.close(err != nil))
 	}
-	s, err := newStage(ctx, o.binary, dir, ep.witness, r, log)
+	s, err := newTheatre(ctx, o.binary, dir, ep.witness, r, log)
 	if s == nil {
 		return t, err
 	}

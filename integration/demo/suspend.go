@@ -156,10 +156,10 @@ func (c *cluster) showSuspension(ctx context.Context) error {
 
 // sums is a job that adds up what its mapper makes of numbers.
 type sums struct {
-	cmd    *exec.Cmd
-	queue  string
-	output string
-	said   bytes.Buffer
+	cmd     *exec.Cmd
+	queue   string
+	output  string
+	printed bytes.Buffer
 }
 
 // count prepares a job in a queue, over as many numbers as its tasks have lines together.
@@ -182,13 +182,13 @@ func (c *cluster) count(ctx context.Context, queue, mapper string, tasks, lines 
 		"-D", fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", lines*lineLength), // a file is a task
 		"-D", "mapreduce.map.memory.mb=256", "-D", "mapreduce.reduce.memory.mb=256", "-D", "yarn.app.mapreduce.am.resource.mb=512",
 		"-input", "file://"+in, "-output", "file://"+out, "-mapper", mapper, "-reducer", addUp, "-numReduceTasks", "1")
-	s.cmd.Stdout, s.cmd.Stderr = &s.said, &s.said
+	s.cmd.Stdout, s.cmd.Stderr = &s.printed, &s.printed
 	return s, nil
 }
 
 func (s *sums) run() error {
 	if err := s.cmd.Run(); err != nil {
-		return fmt.Errorf("the job in queue %s: %w\n%s", s.queue, err, s.said.Bytes())
+		return fmt.Errorf("the job in queue %s: %w\n%s", s.queue, err, s.printed.Bytes())
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ type node struct {
 	mu         sync.Mutex
 	containers map[records.ContainerID]*pb.ContainerStatus
 	attributes *pb.NodeAttributes // for the next heartbeat, nil: none
-	said       bool               // the heartbeat that is under way has them
+	sent       bool               // the heartbeat that is under way has them
 	told       chan<- string      // whether they were taken: empty, or the reason why not
 	queue      queue
 }
@@ -123,8 +123,8 @@ func (n *node) heartbeat(ctx context.Context) error {
 		return err
 	}
 	n.mu.Lock()
-	if n.said {
-		n.said, n.attributes = false, nil
+	if n.sent {
+		n.sent, n.attributes = false, nil
 		n.told <- attributesRefused(resp)
 	}
 	for _, id := range resp.GetContainersToBeRemovedFromNm() {
@@ -155,7 +155,7 @@ func (n *node) beats(req *pb.NodeHeartbeatRequest) {
 	if n.attributes != nil {
 		req.SetNodeAttributes(n.attributes)
 	}
-	n.said = n.attributes != nil
+	n.sent = n.attributes != nil
 	if q := n.queue.status(); q != nil {
 		req.GetNodeStatus().SetOpportunisticContainersStatus(q)
 	}

@@ -50,7 +50,7 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/restart_test.go":       1, // and Hadoop a program of root's
 	},
 	"the kernel lacks a feature, or lets nobody mount": {
-		"nm/cgroup/handler_linux_test.go":           2,
+		"nm/cgroup/handler_linux_test.go":          2,
 		"integration/suspended/ring_linux_test.go": 1,
 		"nm/localizer/disk_linux_test.go":          1,
 		"nm/container/outside_linux_test.go":       1,

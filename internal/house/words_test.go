@@ -88,6 +88,9 @@ var notNames = map[string]string{
 	"foot":    "what it is the lowest of",
 	"clings":  "unreclaimable",
 	"tells":   "what it reports",
+	"said":    "who said it and what: sent, told, printed",
+	"any":     "which one, or of what",
+	"not":     "what it isn't",
 	"unheard": "what was not acknowledged, or runWithoutReply",
 }
 

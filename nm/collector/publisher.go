@@ -52,11 +52,11 @@ type Publisher struct {
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
 
-	mu    sync.Mutex
-	apps  map[records.ApplicationID]*queue
-	bytes int
-	said  time.Time // the last word about trouble
-	lost  int       // entities that were left out since then
+	mu     sync.Mutex
+	apps   map[records.ApplicationID]*queue
+	bytes  int
+	warned time.Time // the last word about trouble
+	lost   int       // entities that were left out since then
 }
 
 // queue are the entities that wait for the collector of an application.
@@ -151,11 +151,11 @@ func (p *Publisher) Add(app records.ApplicationID, e flow.Entity) {
 // leaveOut counts entities that aren't sent, and says so once a minute. The lock is held.
 func (p *Publisher) leaveOut(n int, err error) {
 	p.lost += n
-	if time.Since(p.said) < saidSeldom {
+	if time.Since(p.warned) < saidSeldom {
 		return
 	}
 	p.log.WithError(err).Warnf("%d entities of containers were left out: collectors of timeline version 2 don't take them", p.lost)
-	p.said, p.lost = time.Now(), 0
+	p.warned, p.lost = time.Now(), 0
 }
 
 // Ended says that an application is over. It is forgotten after a minute, with what waits for its collector.

@@ -24,17 +24,17 @@ import (
 // life is a container as its own goroutine sees it. No other goroutine calls these methods.
 type life struct{ *Container }
 
-// stage is where a container's goroutine takes it up.
-type stage int
+// entry is where a container's goroutine takes it up.
+type entry int
 
 const (
-	freshStart stage = iota // nothing has been done for it
+	freshStart entry = iota // nothing has been done for it
 	attached                // it has a session, from before a restart
 )
 
 // live takes the container through its life. If the manager is closed meanwhile it returns at once and leaves
 // everything as it is, for Recover.
-func (c life) live(from stage) {
+func (c life) live(from entry) {
 	defer c.stop()
 	if from == freshStart {
 		if err := c.prepare(); err != nil {
@@ -385,9 +385,9 @@ const explainPatience = 10 * time.Second
 
 // remains has the traces of a failed process that explain its failure.
 type remains struct {
-	said  string
-	tails launch.Tails
-	full  []string
+	message string
+	tails   launch.Tails
+	full    []string
 }
 
 // explain tells in the diagnostics why a process has failed.
@@ -399,7 +399,7 @@ func (c life) explain(code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), explainPatience)
 	defer cancel()
 	found, err := within.Do(ctx, func() (remains, error) {
-		r := remains{said: s.Output(max)}
+		r := remains{message: s.Output(max)}
 		if owner, err := c.m.owner(c.grant.User); err == nil {
 			r.tails = workdir.Tails(c.m.Disks, at, owner, c.m.cfg.StderrPattern, max)
 		}
@@ -412,8 +412,8 @@ func (c life) explain(code int) {
 		c.log.WithError(err).Warn("a disk doesn't say why the container failed")
 	}
 	text := fmt.Sprintf("Exception from container-launch.\nContainer id: %s\nExit code: %d\n", c.ID(), code)
-	if found.said != "" {
-		text += "Exception message: " + found.said + "\n"
+	if found.message != "" {
+		text += "Exception message: " + found.message + "\n"
 	}
 	c.Diagnose(text + "\n")
 

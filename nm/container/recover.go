@@ -148,7 +148,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 
 // reattach finds the container's processes again, and how far it is. A container is not lost while its processes may
 // live: it tries until it succeeds or the manager is closed, when ok is false.
-func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
+func (c life) reattach(r kept.Record, boot string) (from entry, ok bool) {
 	var group cgroup.Group
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		var unlimited, err error

@@ -125,7 +125,7 @@ func (c *Checker) runScript(ctx context.Context, s Script) {
 
 // run runs the script, and returns what is wrong, or "".
 func (s Script) run(ctx context.Context) string {
-	var out said
+	var out report
 	err := scripts.Run(ctx, s.Timeout, &out, s.Path, s.Args...)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "Node health script timed out"
@@ -143,8 +143,8 @@ func (s Script) run(ctx context.Context) string {
 // maxReport bounds how much of a script's output is kept, in bytes: every heartbeat sends it to the ResourceManager.
 const maxReport = 8 << 10
 
-// said keeps the beginning of a script's output, and whether a line begins with ERROR. Endless output takes no memory.
-type said struct {
+// report keeps the beginning of a script's output, and whether a line begins with ERROR. Endless output takes no memory.
+type report struct {
 	kept []byte
 	line []byte // beginning of the present line, as much as matters
 	bad  bool
@@ -152,7 +152,7 @@ type said struct {
 
 const mark = "ERROR"
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *report) Write(p []byte) (int, error) {
 	s.kept = append(s.kept, p[:min(len(p), max(0, maxReport-len(s.kept)))]...)
 	for rest := p; len(rest) > 0; {
 		line, after, ends := bytes.Cut(rest, []byte("\n"))
@@ -166,7 +166,7 @@ func (s *said) Write(p []byte) (int, error) {
 }
 
 // ended checks a complete line.
-func (s *said) ended() {
+func (s *report) ended() {
 	if string(s.line) == mark && !s.bad {
 		s.bad = true
 		if !bytes.Contains(s.kept, s.line) {

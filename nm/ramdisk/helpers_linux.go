@@ -27,7 +27,7 @@ type helper struct {
 	c      *exec.Cmd
 	to     *os.File
 	from   *bufio.Reader
-	said   bytes.Buffer // its errors
+	errors bytes.Buffer // its errors
 	buffer []byte
 }
 
@@ -72,7 +72,7 @@ func (d *Disk) start() (*helper, error) {
 		c:      exec.Command(d.c.Helper[0], append(d.c.Helper[1:len(d.c.Helper):len(d.c.Helper)], d.files())...),
 		buffer: make([]byte, pipeSize),
 	}
-	h.c.Stderr = &h.said
+	h.c.Stderr = &h.errors
 	out, err := h.c.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (h *helper) write(name string, from io.Reader, size int64) (begun bool, err
 // end ends a helper, which removes a copy that isn't whole.
 func (h *helper) end() error {
 	err := errors.Join(h.to.Close(), h.c.Wait())
-	if err != nil && h.said.Len() > 0 {
-		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(h.said.Bytes()))
+	if err != nil && h.errors.Len() > 0 {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(h.errors.Bytes()))
 	}
 	return err
 }

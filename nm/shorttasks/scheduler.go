@@ -311,7 +311,7 @@ func (s *scheduler) take(m wire.Message) error {
 		if r := s.runs[m.ID]; r != nil && !r.bound {
 			r.answered()
 			n.worker.Bind(r.slot, probe.None)
-			r.job.heed(m.Stages)
+			r.job.heed(m.Preloads)
 			s.learn(r.job, m.Left)
 			r.end()
 			n.pump()
@@ -434,7 +434,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		v.Accepted++
 	}
 	if v.Accepted > 0 {
-		j.stage(false, m.Inputs...)
+		j.preload(false, m.Inputs...)
 		v.P50US, v.P95US = uint64(q.P50.Microseconds()), uint64(q.P95.Microseconds())
 		if !j.quoted && !m.Early {
 			j.quoted, j.until = true, n.now()+q.P95
@@ -560,8 +560,8 @@ func (s *scheduler) bind(m *wire.Task) {
 	r.bound, r.task = true, m
 	r.noteWait(m)
 	r.takeInput(m) // before another task is told of it
-	r.job.heed(m.Stages)
-	m.Stages = wire.Stages{}
+	r.job.heed(m.Preloads)
+	m.Preloads = wire.Preloads{}
 	n.worker.Bind(r.slot, answer)
 	s.learn(r.job, m.Left)
 	switch early := n.worker.Early(r.slot); {

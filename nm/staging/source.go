@@ -6,16 +6,16 @@ import "time"
 // long, as does what tasks read themselves. So it begins with one copy at a time, and tries twice as many, or half, now and then: more are made only where more bytes
 // come. The zero value is ready for use. Times are elapsed ones, of one clock.
 type Source struct {
-	level  int           // copies at a time; 0: one
-	active int           // copies under way
-	since  time.Duration // when so many were under way, or the last copy was made
+	allowed int           // copies at a time; 0: one
+	active  int           // copies under way
+	since   time.Duration // when so many were under way, or the last copy was made
 
 	bytes  int64 // of the copies that are counted, which took so long together
 	took   time.Duration
 	copies int
 
-	trial  int     // the level before a trial; 0: this is none
-	rate   float64 // of that level, bytes a second
+	trial  int     // allowed before a trial; 0: this is none
+	rate   float64 // with so many, bytes a second
 	up     bool    // the last trial was of more
 	steady int     // so many counts until the next trial
 }
@@ -23,14 +23,14 @@ type Source struct {
 const (
 	// countedCopies is how many copies are counted at least before the next step, and at least two for each that is made at a time.
 	countedCopies = 4
-	// steadyCounts is for how many counts a level stays when a trial has failed.
+	// steadyCounts is for how many counts allowed stays when a trial has failed.
 	steadyCounts = 8
 	// worthMore is how much more has to come for twice as many copies, enoughLess how much has to come with half of them.
 	worthMore, enoughLess = 1.25, 0.9
 )
 
 // Copies returns how many copies are to be made at a time.
-func (s *Source) Copies() int { return max(1, s.level) }
+func (s *Source) Copies() int { return max(1, s.allowed) }
 
 // Began says that a copy is being made.
 func (s *Source) Began(now time.Duration) {
@@ -60,26 +60,26 @@ func (s *Source) step(rate float64, most int) {
 	case s.trial != 0 && s.worth(rate):
 		s.trial, s.steady = 0, 0 // and on in the same direction
 	case s.trial != 0:
-		s.level, s.trial, s.steady, s.up = s.trial, 0, steadyCounts, !s.up
+		s.allowed, s.trial, s.steady, s.up = s.trial, 0, steadyCounts, !s.up
 		return
 	case s.steady > 0:
 		s.steady--
 		return
-	case s.level == 0:
-		s.level, s.up = 1, true
+	case s.allowed == 0:
+		s.allowed, s.up = 1, true
 	}
-	next := s.level / 2
+	next := s.allowed / 2
 	if s.up {
-		next = 2 * s.level
+		next = 2 * s.allowed
 	}
-	if next = min(max(1, next), max(1, most)); next == s.level {
+	if next = min(max(1, next), max(1, most)); next == s.allowed {
 		s.steady, s.up = steadyCounts, !s.up
 		return
 	}
-	s.trial, s.rate, s.level = s.level, rate, next
+	s.trial, s.rate, s.allowed = s.allowed, rate, next
 }
 
-// worth reports whether the level that is tried is better than the one before.
+// worth reports whether what is tried is better than the one before.
 func (s *Source) worth(rate float64) bool {
 	if s.up {
 		return rate >= worthMore*s.rate

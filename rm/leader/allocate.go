@@ -70,7 +70,7 @@ type AllocateCall struct {
 	Performance     []speed.Report
 	Tries           []tries.Told
 	WantsHints      bool
-	WantsLevels     bool
+	WantsClasses    bool
 	// Wait is how long the answer may be held back until there is something to tell.
 	Wait time.Duration
 	// Probes says whether it wants to know of nodes that take probes.
@@ -103,7 +103,7 @@ type AllocateReply struct {
 	ProbeNodes []lending.ProbeNode // that it hasn't been told of, each with a token
 	ProbesGone []records.NodeID
 	Hints      hints.Hints        // all that hold now, if they aren't what was told; else none
-	Levels     []speed.Level      // that have changed since the last answer
+	Classes    []speed.Class      // that have changed since the last answer
 	Suspended  *session.Suspended // the application's containers that are suspended; nil if that is no news
 	Unswapped  []swap.Refused
 	Rejected   []*pb.RejectedSchedulingRequest
@@ -278,8 +278,8 @@ func (ms *masters) inform(s *amSession, call *AllocateCall, reply *AllocateReply
 	} else {
 		reply.Hints = hints.Hints{}
 	}
-	if call.WantsLevels {
-		reply.Levels, s.levels = ms.speeds.Since(s.levels)
+	if call.WantsClasses {
+		reply.Classes, s.classes = ms.speeds.Since(s.classes)
 	}
 }
 

@@ -26,7 +26,7 @@ type amSession struct {
 	keys     map[records.NodeID]int32 // master key of the NMToken that it has for a node
 	probes   lending.Told
 	hinted   hints.Hints // that it knows
-	levels   int64       // version of those that it knows
+	classes  int64       // version of those that it knows
 }
 
 func newAMSession(id records.AttemptID, user string) *amSession {

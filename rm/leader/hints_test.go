@@ -42,26 +42,26 @@ func TestHintsAndLevels(t *testing.T) {
 		if again := one.allocate(AllocateCall{WantsHints: true}); again.Hints != (hints.Hints{}) {
 			t.Errorf("told again: %+v", again.Hints)
 		}
-		if r := other.allocate(AllocateCall{}); r.Hints != (hints.Hints{}) || r.Levels != nil {
+		if r := other.allocate(AllocateCall{}); r.Hints != (hints.Hints{}) || r.Classes != nil {
 			t.Errorf("told who doesn't ask: %+v", r)
 		}
 
 		one.allocate(AllocateCall{Performance: []speed.Report{{Host: "n1", Tasks: 4, Mean: 10}, {Host: "n2", Tasks: 4, Mean: 30}, {Host: "n9", Tasks: 4, Mean: 1}}})
 		time.Sleep(11 * time.Second)
-		want := []speed.Level{{Host: "n1", Level: 2}, {Host: "n2", Level: 1}}
-		if r := other.allocate(AllocateCall{WantsLevels: true}); !slices.Equal(r.Levels, want) {
-			t.Errorf("levels %v, want %v", r.Levels, want)
+		want := []speed.Class{{Host: "n1", Class: 2}, {Host: "n2", Class: 1}}
+		if r := other.allocate(AllocateCall{WantsClasses: true}); !slices.Equal(r.Classes, want) {
+			t.Errorf("levels %v, want %v", r.Classes, want)
 		}
-		if r := other.allocate(AllocateCall{WantsLevels: true}); r.Levels != nil {
-			t.Errorf("told again: %v", r.Levels)
+		if r := other.allocate(AllocateCall{WantsClasses: true}); r.Classes != nil {
+			t.Errorf("told again: %v", r.Classes)
 		}
 		if err := w.UnregisterNode(nodeID(2), atHome); err != nil {
 			t.Fatal(err)
 		}
 		w.nodeOf(2, records.NewResource(256, 1))
 		time.Sleep(11 * time.Second)
-		if r := other.allocate(AllocateCall{WantsLevels: true}); !slices.Contains(r.Levels, speed.Level{Host: "n2"}) {
-			t.Errorf("levels when another machine has come: %v", r.Levels)
+		if r := other.allocate(AllocateCall{WantsClasses: true}); !slices.Contains(r.Classes, speed.Class{Host: "n2"}) {
+			t.Errorf("levels when another machine has come: %v", r.Classes)
 		}
 	})
 }

@@ -142,7 +142,7 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 		Performance:     stages.PerformanceFrom(req.GetHeddlePerformance()),
 		Tries:           stages.TriesFrom(req.GetHeddleTries()),
 		WantsHints:      req.GetHeddleWantsHints(),
-		WantsLevels:     req.GetHeddleWantsLevels(),
+		WantsClasses:    req.GetHeddleWantsLevels(),
 		Swaps:           stages.SwapsFrom(req.GetHeddleSwaps()),
 		Wait:            min(time.Duration(req.GetHeddleWaitMs())*time.Millisecond, maxWait),
 	}

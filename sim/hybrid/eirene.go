@@ -87,8 +87,8 @@ func (c *cluster) probed(n, h int32) {
 	}
 	x := c.workers[n].staged(n)
 	if x == nil {
-		x = c.stages.take(n, c.Eirene.Staging, c.rng)
-		c.workers[n].stage = x
+		x = c.preloads.take(n, c.Eirene.Staging, c.rng)
+		c.workers[n].preload = x
 	}
 	x.use++
 	x.enter(&c.event).Probed(staging.Job(h), j.table)
@@ -96,7 +96,7 @@ func (c *cluster) probed(n, h int32) {
 }
 
 // copy begins the copies that a worker can make now.
-func (c *cluster) copy(x *stage) {
+func (c *cluster) copy(x *preload) {
 	for {
 		a, ok := x.Next()
 		if !ok {
@@ -118,11 +118,11 @@ func (c *cluster) copy(x *stage) {
 
 // copied ends a copy for which another one waits.
 func (c *cluster) copied(e *event) {
-	x := c.workers[e.worker].stage.enter(&c.event)
+	x := c.workers[e.worker].preload.enter(&c.event)
 	x.waits = false
 	x.made()
 	c.copy(x)
-	c.stages.rest(x, &c.event)
+	c.preloads.rest(x, &c.event)
 }
 
 // asking returns what a worker says when it asks for a task.
@@ -166,7 +166,7 @@ func (c *cluster) duration(n int32, r running) sim.Time {
 func (c *cluster) release(n, h int32) {
 	if x := c.workers[n].staged(n); x != nil {
 		x.enter(&c.event).Released(staging.Job(h))
-		c.stages.rest(x, &c.event)
+		c.preloads.rest(x, &c.event)
 	}
 }
 

@@ -95,15 +95,15 @@ func TestStagesArePassedOn(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					c.stages.kept = i == 0
+					c.preloads.kept = i == 0
 					all[i] = c.run()
-					made[i] = c.stages.made
+					made[i] = c.preloads.made
 				}
 				if !reflect.DeepEqual(all[0], all[1]) {
 					t.Errorf("%s, %d workers: %+v and %+v", mode, workers, all[0], all[1])
 				}
 				if made[1] > made[0] || workers == 1500 && made[1] == made[0] { // an overloaded cluster needs all
-					t.Errorf("%s, %d workers: %d stages instead of %d", mode, workers, made[1], made[0])
+					t.Errorf("%s, %d workers: %d preloads instead of %d", mode, workers, made[1], made[0])
 				}
 			}
 		}

@@ -78,7 +78,7 @@ type EireneReport struct {
 // metrics collects what a report says.
 type metrics struct {
 	waits  [2][]sim.Time // of tasks of short and of long jobs
-	levels []level       // slots taken, every 5 s
+	usage  []samples     // slots taken, every 5 s
 	minute [2]minute     // by class
 
 	area  float64  // slots taken, times ns, after warm
@@ -107,24 +107,24 @@ func index(long bool) int {
 	return 0
 }
 
-// level is so many samples in a row of as many taken slots. Between jobs that are years apart there are hundreds of millions.
-type level struct{ busy, times int }
+// samples is so many samples in a row of as many taken slots. Between jobs that are years apart there are hundreds of millions.
+type samples struct{ busy, times int }
 
 func (m *metrics) sample(busy, times int) {
-	if n := len(m.levels); n > 0 && m.levels[n-1].busy == busy {
-		m.levels[n-1].times += times
+	if n := len(m.usage); n > 0 && m.usage[n-1].busy == busy {
+		m.usage[n-1].times += times
 		return
 	}
-	m.levels = append(m.levels, level{busy, times})
+	m.usage = append(m.usage, samples{busy, times})
 }
 
 // between returns the samples from a number on, below another one.
-func (m *metrics) between(from, to int) (all []level, times int) {
+func (m *metrics) between(from, to int) (all []samples, times int) {
 	at := 0
-	for _, l := range m.levels {
+	for _, l := range m.usage {
 		first, end := max(at, from), min(at+l.times, to)
 		if at += l.times; first < end {
-			all, times = append(all, level{l.busy, end - first}), times+end-first
+			all, times = append(all, samples{l.busy, end - first}), times+end-first
 		}
 	}
 	return all, times
@@ -216,13 +216,13 @@ func (m *metrics) report(c *cluster) *Report {
 
 // use returns the mean and median share of taken slots between two times, in percent.
 func (m *metrics) use(from, to sim.Time, slots int) (mean, median float64) {
-	levels, k := m.between(int((from+sampling-1)/sampling), int(to/sampling)+1)
+	all, k := m.between(int((from+sampling-1)/sampling), int(to/sampling)+1)
 	if k == 0 {
 		return 0, 0
 	}
-	slices.SortFunc(levels, func(a, b level) int { return a.busy - b.busy })
+	slices.SortFunc(all, func(a, b samples) int { return a.busy - b.busy })
 	sum, middle, at := 0, 0, 0 // middle is of the two samples in the middle, which may be one
-	for _, l := range levels {
+	for _, l := range all {
 		sum += l.busy * l.times
 		for _, place := range [...]int{(k - 1) / 2, k / 2} {
 			if place >= at && place < at+l.times {

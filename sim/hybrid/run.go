@@ -92,7 +92,7 @@ type record struct {
 type worker struct {
 	held       held         // the long task that is suspended, or about to be
 	seen       sched.Bitmap // that came with the newest long probe
-	stage      *stage       // with Eirene
+	preload    *preload     // with Eirene
 	generation int32
 	runs       running // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
 	queue      probe.Worker
@@ -115,7 +115,7 @@ type cluster struct {
 	sched    *sched.Scheduler
 	central  *central
 	workers  []worker
-	stages   stages    // with Eirene
+	preloads preloads  // with Eirene
 	shares   []sharing // with early binding, by worker: all its tasks
 	node     probe.Config
 	known    probe.Jobs

@@ -234,7 +234,7 @@ func TestPercentilesAreInterpolated(t *testing.T) {
 	if f != (Figures{P50: 2.5, P75: 3.25, P90: 3.7, P95: 3.85, P99: 3.97, Mean: 2.5}) {
 		t.Errorf("%+v", f)
 	}
-	m := metrics{levels: []level{{0, 1}, {10, 1}, {20, 1}, {30, 1}, {40, 1}, {0, 1}}}
+	m := metrics{usage: []samples{{0, 1}, {10, 1}, {20, 1}, {30, 1}, {40, 1}, {0, 1}}}
 	if mean, median := m.use(3*second, 20*second, 40); mean != 62.5 || median != 62.5 {
 		t.Errorf("%g, %g", mean, median)
 	}
@@ -262,8 +262,8 @@ func TestSamplesOfYears(t *testing.T) {
 		m.sample(busy, 1)
 	}
 	m.sample(0, 300_000_000)
-	if len(m.levels) != 5 {
-		t.Errorf("%d levels: %v", len(m.levels), m.levels)
+	if len(m.usage) != 5 {
+		t.Errorf("%d levels: %v", len(m.usage), m.usage)
 	}
 	for _, c := range []struct {
 		from, to     sim.Time
@@ -284,8 +284,8 @@ func TestSamplesOfYears(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.run()
-	if _, samples := c.metrics.between(0, math.MaxInt); samples != 40*365*24*720+1 || r.Tasks != 2 || len(c.metrics.levels) > 5 {
-		t.Errorf("%d tasks, %d samples of %d levels", r.Tasks, samples, len(c.metrics.levels))
+	if _, samples := c.metrics.between(0, math.MaxInt); samples != 40*365*24*720+1 || r.Tasks != 2 || len(c.metrics.usage) > 5 {
+		t.Errorf("%d tasks, %d samples of %d levels", r.Tasks, samples, len(c.metrics.usage))
 	}
 }
 

@@ -50,7 +50,7 @@ type cluster struct {
 	holders []holder  // by container's handle
 	arrived int
 	changes int            // that were made
-	levels  map[string]int // of nodes, if they are configured
+	classes map[string]int // of nodes, if they are configured
 	frozen  int            // containers that were suspended
 
 	attempts []*attempt
@@ -280,6 +280,6 @@ func (c *cluster) hints() stage.Hinted {
 			h.Hints.Frequency, h.Hints.Available = c.release.Frequency, c.release.Available
 		}
 	}
-	h.Levels = c.levels
+	h.Classes = c.classes
 	return h
 }

@@ -124,7 +124,7 @@ func (s *Settings) restless() bool {
 func (j *master) hear() {
 	h := j.c.hints()
 	if j.heard && h.Hints == j.hinted {
-		return // levels don't change
+		return // classes don't change
 	}
 	j.heard, j.hinted = true, h.Hints
 	j.step(h)

@@ -25,11 +25,11 @@ type node struct {
 func (c *cluster) addNode(is *Nodes, name string) {
 	n := &node{name: name, is: is, factor: 1}
 	c.nodes = append(c.nodes, n)
-	if c.s.Settings.Levels == "configured" {
-		if c.levels == nil {
-			c.levels = map[string]int{}
+	if c.s.Settings.Classes == "configured" {
+		if c.classes == nil {
+			c.classes = map[string]int{}
 		}
-		c.levels[name] = is.Level
+		c.classes[name] = is.Class
 	}
 	c.enter(n)
 	c.capacity = c.capacity.Add(records.NewResource(is.Memory, is.VCores))

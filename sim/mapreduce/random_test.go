@@ -85,7 +85,7 @@ func drawScenario(t *rapid.T) *Scenario {
 			StagePolicy: of(t, "stage policy", "none", "fresh", "omo"),
 			Speculation: of(t, "speculation", "none", "esplash", "late", "split"),
 			Containers:  of(t, "containers", "task", "reused"),
-			Levels:      of(t, "levels", "measured", "configured"),
+			Classes:     of(t, "levels", "measured", "configured"),
 			Freezes:     rapid.Bool().Draw(t, "freezes"),
 			Hints:       rapid.Bool().Draw(t, "hints"),
 			Noise:       of(t, "noise", 0, 0.5),
@@ -120,7 +120,7 @@ func drawNodes(t *rapid.T, s *Scenario) {
 	for i := range rapid.IntRange(1, 3).Draw(t, "kinds of nodes") {
 		s.Nodes = append(s.Nodes, Nodes{
 			Name: string(rune('a' + i)), Count: of(t, "nodes", 1, 1, 3), Memory: of[int64](t, "memory", 1024, 2048, 4096, 16384), VCores: of[int64](t, "vcores", 1, 2, 4, 16),
-			Speed: of(t, "speed", 0.25, 1, 4), Level: rapid.IntRange(0, 3).Draw(t, "level"),
+			Speed: of(t, "speed", 0.25, 1, 4), Class: rapid.IntRange(0, 3).Draw(t, "level"),
 		})
 		if rapid.Bool().Draw(t, "speeds") {
 			s.Nodes[i].Speeds = map[string]float64{"sort": of(t, "speed of sort", 0.25, 4), "reduce": of(t, "speed of reduces", 0.25, 4)}

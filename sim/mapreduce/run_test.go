@@ -294,12 +294,12 @@ func TestResultsAreSane(t *testing.T) {
 				Speculation: rapid.SampledFrom([]string{"", "esplash", "late", "split"}).Draw(t, "speculation"),
 				Containers:  rapid.SampledFrom([]string{"", "reused"}).Draw(t, "containers"),
 				Freezes:     rapid.Bool().Draw(t, "freezes"),
-				Levels:      rapid.SampledFrom([]string{"", "configured"}).Draw(t, "levels"),
+				Classes:     rapid.SampledFrom([]string{"", "configured"}).Draw(t, "levels"),
 				Hints:       rapid.Bool().Draw(t, "hints"),
 				Noise:       0.3, Stragglers: Stragglers{0.1, 8},
 			},
 			Scheduler: rapid.SampledFrom([]string{"", "fifo", "capacity"}).Draw(t, "scheduler"),
-			Nodes:     []Nodes{{Name: "a", Memory: 3072, VCores: 3, Level: 2}, {Name: "b", Count: number("nodes", 1, 3), Memory: 2048, VCores: 2, Speed: 0.5, Level: 1}},
+			Nodes:     []Nodes{{Name: "a", Memory: 3072, VCores: 3, Class: 2}, {Name: "b", Count: number("nodes", 1, 3), Memory: 2048, VCores: 2, Speed: 0.5, Class: 1}},
 		}
 		if s.Scheduler == "capacity" {
 			s.Properties = map[string]string{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100"}

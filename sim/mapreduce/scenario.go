@@ -38,8 +38,8 @@ type Settings struct {
 	Speculation string `json:"speculation"`
 	// Containers is task, one for each task, or reused, by one task after the other of the job; "" is task.
 	Containers string `json:"containers"`
-	// Levels is measured, by each job alone, or configured, as nodes have it; "" is measured.
-	Levels string `json:"levels"`
+	// Classes is measured, by each job alone, or configured, as nodes have it; "" is measured.
+	Classes string `json:"levels"`
 	// Freezes suspends attempts for the sake of copies, on nodes that can do that: where copies find no slot, or have overtaken them.
 	// Preemption is on then, and suspends, unless Properties or Allocations say something else.
 	Freezes bool `json:"freezes"`
@@ -68,7 +68,7 @@ type Nodes struct {
 	Speed  float64 `json:"speed"` // 0: 1
 	// Speeds are for types of tasks: a job's type and the stage, as in "sort.map", or one of the two. The most precise one counts.
 	Speeds map[string]float64 `json:"speeds"`
-	Level  int                `json:"level"` // if levels are configured; from 1, higher ones are faster
+	Class  int                `json:"level"` // if classes are configured; from 1, higher ones are faster
 	// Parallel is how many tasks work at the speed at a time; more of them share what so many do. 0: any number does.
 	Parallel float64 `json:"parallel"`
 }
@@ -222,7 +222,7 @@ func (s *Settings) check(r *review) {
 	r.word(at+"stagePolicy", s.StagePolicy, "fresh", "omo", "none")
 	r.word(at+"speculation", s.Speculation, "esplash", "late", "split", "none")
 	r.word(at+"containers", s.Containers, "task", "reused")
-	r.word(at+"levels", s.Levels, "measured", "configured")
+	r.word(at+"levels", s.Classes, "measured", "configured")
 	r.number(at+"bandwidth", s.Bandwidth, 0, 1e6)
 	r.number(at+"noise", s.Noise, 0, 3)
 	r.number(at+"start", s.Start, 0, mostSeconds)
@@ -242,7 +242,7 @@ func (n *Nodes) check(r *review, path string) {
 	r.number(path+".memory", float64(n.Memory), 1, math.MaxInt32)
 	r.number(path+".vcores", float64(n.VCores), 1, math.MaxInt32)
 	r.number(path+".speed", n.Speed, 0, 1000)
-	r.number(path+".level", float64(n.Level), 0, 1000)
+	r.number(path+".level", float64(n.Class), 0, 1000)
 	if n.Parallel != 0 {
 		r.number(path+".parallel", n.Parallel, .01, 1e6)
 	}

@@ -6,9 +6,9 @@ import (
 	"heddle/sim/mapreduce"
 )
 
-// levels are those of section 5.3.2: two nodes each, with so many containers. The text gives no speeds; they are those of the nodes of
-// figure 5.2, where a level takes half as long as the one below.
-var levels = []struct {
+// classes are those of section 5.3.2: two nodes each, with so many containers. The text gives no speeds; they are those of the nodes of
+// figure 5.2, where a class takes half as long as the one below.
+var classes = []struct {
 	cores int64
 	speed float64
 }{{32, 0.25}, {16, 0.5}, {8, 1}, {4, 2}}
@@ -42,20 +42,20 @@ type mixture struct {
 
 var asInText = mixture{slowStart: afterMaps, jobs: 8, every: interval, expiry: rebooting}
 
-// mixed is 8 jobs of four benchmarks on 8 nodes of four levels.
-func mixed(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
-	return asInText.scenario(speculation, levelsBy, freezes, changes)
+// mixed is 8 jobs of four benchmarks on 8 nodes of four classes.
+func mixed(speculation, classesBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
+	return asInText.scenario(speculation, classesBy, freezes, changes)
 }
 
-func (x *mixture) scenario(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
+func (x *mixture) scenario(speculation, classesBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
 	s := &mapreduce.Scenario{
 		Allocations: "<allocations><queue name=\"default\"/><defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy></allocations>",
-		Settings:    mapreduce.Settings{SlowStart: x.slowStart, Speculation: speculation, Levels: levelsBy, Freezes: freezes, Noise: noise, Expiry: x.expiry, Hints: true},
+		Settings:    mapreduce.Settings{SlowStart: x.slowStart, Speculation: speculation, Classes: classesBy, Freezes: freezes, Noise: noise, Expiry: x.expiry, Hints: true},
 		Changes:     changes,
 	}
-	for i, l := range levels {
+	for i, l := range classes {
 		s.Nodes = append(s.Nodes, mapreduce.Nodes{
-			Name: fmt.Sprintf("level%d-", i+1), Count: 2, Memory: 64 * unit, VCores: l.cores, Speed: l.speed, Level: i + 1,
+			Name: fmt.Sprintf("level%d-", i+1), Count: 2, Memory: 64 * unit, VCores: l.cores, Speed: l.speed, Class: i + 1,
 		})
 	}
 	for i := range x.jobs {
@@ -105,7 +105,7 @@ var esplashParameters = []Parameter{
 	},
 }
 
-// ESplash compares eSplash with Hadoop's LATE and with no copies at all, on nodes of four levels.
+// ESplash compares eSplash with Hadoop's LATE and with no copies at all, on nodes of four classes.
 func ESplash(o *Options) (*Study, error) {
 	s := &Study{Title: "eSplash: copies on nodes that differ (chapter 5): mixed jobs on 8 nodes of 4 levels.", Seeds: o.Seeds}
 	x := mixture{slowStart: o.Text("slowstart"), jobs: int(o.Number("jobs")), every: o.Time("every").Seconds(), alike: o.Text("benchmark"), expiry: o.Time("expiry").Seconds()}
@@ -146,8 +146,8 @@ func (c *disturbance) compare(o *Options, s *Study, x *mixture, healthy map[stri
 	type outcome struct{ makespan, added, useless, wasted sample }
 	var all []outcome
 	for _, p := range []struct {
-		key, name, speculation, levels string
-		freezes                        bool
+		key, name, speculation, classes string
+		freezes                         bool
 	}{
 		{"none", "none", "none", "", false},
 		{"late", "LATE", "late", "", false},
@@ -159,7 +159,7 @@ func (c *disturbance) compare(o *Options, s *Study, x *mixture, healthy map[stri
 		if !o.On("policies", p.key) {
 			continue
 		}
-		r, err := with(o.Seeds, func() *mapreduce.Scenario { return x.scenario(p.speculation, p.levels, p.freezes, c.changes) })
+		r, err := with(o.Seeds, func() *mapreduce.Scenario { return x.scenario(p.speculation, p.classes, p.freezes, c.changes) })
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", c.name, p.name, err)
 		}
@@ -202,7 +202,7 @@ func (c *disturbance) compare(o *Options, s *Study, x *mixture, healthy map[stri
 			cells[10], cells[12] = m.useless.Change(all[1].useless), m.wasted.Change(all[1].wasted)
 		}
 		t.Add(p.name, cells...)
-		if c.key == "level4" && (p.levels != "measured" || p.speculation == "split") {
+		if c.key == "level4" && (p.classes != "measured" || p.speculation == "split") {
 			s.Timelines = append(s.Timelines, Timeline{p.name, r[0], 120})
 		}
 	}

@@ -105,7 +105,7 @@ func (c *serverConn) serve() {
 		if c.srv.cfg.Unproven != "" && isUnauthorized(err) {
 			text += ": " + c.srv.cfg.Unproven
 		}
-		c.log.WithError(err).Log(levelOf(err), text)
+		c.log.WithError(err).Log(severityOf(err), text)
 	}
 	c.abort(err)
 	c.out.Join()
@@ -130,7 +130,7 @@ func isProtocolError(err error) bool {
 	return isFatal(err) || errors.Is(err, errSilent) || errors.Is(err, errMemory) || errors.As(err, &l)
 }
 
-func levelOf(err error) logrus.Level {
+func severityOf(err error) logrus.Level {
 	if isProtocolError(err) {
 		return logrus.WarnLevel
 	}

@@ -64,7 +64,7 @@ type Task struct {
 	Clone    bool
 	WaitedUS uint64 // from its submission until now; 0: not told, or it is repeated
 	Input    string // file that the task reads, which the node may have staged
-	Stages
+	Preloads
 	// For executors: the task waits until one that the executor has begun ends (Ended.Began), until Begin or until Recall.
 	Ahead bool
 }
@@ -133,7 +133,7 @@ func (m *Task) append(b []byte) []byte {
 	b = number(b, 8, m.Left)
 	b = flag(b, 9, m.Clone)
 	b = text(b, 10, m.Input)
-	b = m.Stages.append(b, 11)
+	b = m.Preloads.append(b, 11)
 	b = number(b, 13, m.WaitedUS)
 	b = flag(b, 20, m.NeedDir)
 	return flag(b, 21, m.Ahead)
@@ -323,7 +323,7 @@ func (m *Task) set(x field) {
 	case 10:
 		m.Input = string(x.bytes)
 	case 11, 12:
-		m.Stages.set(x, 11)
+		m.Preloads.set(x, 11)
 	case 13:
 		m.WaitedUS = x.value
 	case 20:

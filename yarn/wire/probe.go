@@ -59,20 +59,20 @@ type Ask struct {
 type NoTask struct {
 	ID   uint64
 	Left uint64 // tasks of the job that wait
-	Stages
+	Preloads
 }
 
-// Stages lists the job's inputs in an answer to an Ask, for a node that stages them.
-type Stages struct {
+// Preloads lists the job's inputs in an answer to an Ask, for a node that stages them.
+type Preloads struct {
 	Next string   // file that one of the waiting tasks reads and the node lacks: to be staged at once, as the node is about to ask for another task
 	Gone []string // files among Ask.Staged that no waiting task reads any more
 }
 
-func (m *Stages) append(b []byte, from protowire.Number) []byte {
+func (m *Preloads) append(b []byte, from protowire.Number) []byte {
 	return texts(text(b, from, m.Next), from+1, m.Gone)
 }
 
-func (m *Stages) set(x field, from protowire.Number) {
+func (m *Preloads) set(x field, from protowire.Number) {
 	if x.number == from {
 		m.Next = string(x.bytes)
 	} else {
@@ -150,7 +150,7 @@ func (m *Ask) append(b []byte) []byte {
 }
 
 func (m *NoTask) append(b []byte) []byte {
-	return m.Stages.append(number(number(b, 1, m.ID), 2, m.Left), 3)
+	return m.Preloads.append(number(number(b, 1, m.ID), 2, m.Left), 3)
 }
 
 func (m *Drop) append(b []byte) []byte { return number(b, 1, m.Job) }
@@ -248,7 +248,7 @@ func (m *Ask) set(x field) {
 
 func (m *NoTask) set(x field) {
 	if x.number == 3 || x.number == 4 {
-		m.Stages.set(x, 3)
+		m.Preloads.set(x, 3)
 		return
 	}
 	assign(x, &m.ID, &m.Left)

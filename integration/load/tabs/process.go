@@ -13,9 +13,9 @@ import (
 // Process has tabs in a process of its own. Browsers are on other machines than ResourceManagers and ApplicationMasters: what they make of answers must not delay
 // theirs, so the process gets a processor when neither wants it.
 type Process struct {
-	cmd  *exec.Cmd
-	ask  io.WriteCloser
-	said *bufio.Reader
+	cmd     *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Reader
 }
 
 // Start opens n tabs at a web port by a program that calls Serve with its standard input and output. argv is that program with its arguments.
@@ -30,7 +30,7 @@ func Start(ctx context.Context, argv []string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.ask, p.said = ask, bufio.NewReader(said)
+	p.ask, p.answers = ask, bufio.NewReader(said)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start tabs: %w", err)
 	}
@@ -40,7 +40,7 @@ func Start(ctx context.Context, argv []string) (*Process, error) {
 // Bytes are those of answers so far.
 func (p *Process) Bytes() (n int64, err error) {
 	if _, err = fmt.Fprintln(p.ask); err == nil {
-		_, err = fmt.Fscanln(p.said, &n)
+		_, err = fmt.Fscanln(p.answers, &n)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("ask the process of tabs: %w", err)

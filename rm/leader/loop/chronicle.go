@@ -14,7 +14,7 @@ type Chronicle struct {
 	began time.Time // when the member was made, or first asked
 	first note      // since then the time has gone as fast as the member's own
 	last  note      // the latest
-	any   bool
+	known bool      // first and last are set
 }
 
 // note is a time that was committed, and when that was seen.
@@ -47,8 +47,8 @@ func (c *Chronicle) Note(ms int64) {
 	defer c.mu.Unlock()
 	now := note{time.Duration(ms) * time.Millisecond, c.elapsed()}
 	went, passed := now.time-c.first.time, now.seen-c.first.seen
-	if !c.any || (went-passed).Abs() > max(slack, passed/drift) {
-		c.first, c.any = now, true
+	if !c.known || (went-passed).Abs() > max(slack, passed/drift) {
+		c.first, c.known = now, true
 	}
 	c.last = now
 }
@@ -57,7 +57,7 @@ func (c *Chronicle) Note(ms int64) {
 func (c *Chronicle) Now() (now time.Time, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.any || c.last.seen-c.first.seen < steady {
+	if !c.known || c.last.seen-c.first.seen < steady {
 		return time.Time{}, false
 	}
 	return time.UnixMilli((c.last.time + c.elapsed() - c.last.seen).Milliseconds()), true

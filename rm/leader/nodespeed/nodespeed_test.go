@@ -80,7 +80,7 @@ func TestLevelsFollowConfiguredSpeeds(t *testing.T) {
 		of := map[string]int32{}
 		list, _ := learned.Since(0)
 		for _, l := range list {
-			of[l.Host] = l.Level
+			of[l.Host] = l.Class
 		}
 		return of
 	}

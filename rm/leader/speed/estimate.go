@@ -21,8 +21,8 @@ type sorter struct {
 	hosts  []slowness // by index of the host; known values are where a sorting begins
 	voices [][]voice  // by index of the host
 	seen   []seen     // by an application
-	said   []float64
-	fades  []float64 // by age in minutes: how much a report counts
+	values []float64  // kept for its memory
+	fades  []float64  // by age in minutes: how much a report counts
 }
 
 type slowness struct {
@@ -143,12 +143,12 @@ func (s *sorter) weight(x *seen, now int32, t int) float64 {
 
 // middle returns what the middle one of the voices says, or the mean of the two in the middle.
 func (s *sorter) middle(voices []voice) float64 {
-	all := s.said[:0]
+	all := s.values[:0]
 	for _, v := range voices {
 		all = append(all, v.slow/v.weight)
 	}
 	slices.Sort(all)
-	s.said = all
+	s.values = all
 	n := len(all)
 	return (all[(n-1)/2] + all[n/2]) / 2
 }

@@ -3,31 +3,31 @@ package speed
 import (
 	"math"
 
-	"heddle/internal/nodelevel"
+	"heddle/internal/speedclass"
 )
 
-// Sort finds out how slow nodes are, by all that is known of them, and gives them levels. With 10,000 nodes and 100 applications it takes some
+// Sort finds out how slow nodes are, by all that is known of them, and gives them classes. With 10,000 nodes and 100 applications it takes some
 // 100 ms. It never holds up other methods for longer than it takes to copy what one application has seen.
 func (s *Speeds) Sort() {
 	begun := s.now()
 	version := s.sorter.estimate(s, begun)
-	levels := s.sorter.levels()
+	classes := s.sorter.classes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.publish(levels, version)
+	s.publish(classes, version)
 	s.sorting, s.next = false, begun.Add(max(interval, seldom*s.now().Sub(begun)))
 }
 
-// publish takes over the levels and factors of hosts that came up to a version. Those that came later have none yet.
-func (s *Speeds) publish(levels []int32, version int64) {
+// publish takes over the classes and factors of hosts that came up to a version. Those that came later have none yet.
+func (s *Speeds) publish(classes []int32, version int64) {
 	news := false
-	for i, l := range levels {
+	for i, l := range classes {
 		h := &s.hosts[i]
 		if h.name == "" || h.came > version {
 			continue
 		}
-		if l != h.level {
-			h.level, h.changed, news = l, s.version+1, true
+		if l != h.class {
+			h.class, h.changed, news = l, s.version+1, true
 		}
 		if f := s.sorter.hosts[i].factors(); f != h.factor {
 			h.factor, h.refined, news = f, s.version+1, true
@@ -38,13 +38,13 @@ func (s *Speeds) publish(levels []int32, version int64) {
 	}
 }
 
-// levels returns those of the hosts, by index.
-func (s *sorter) levels() []int32 {
-	places, kinds := map[nodelevel.Vector]int{}, []nodelevel.Vector(nil) // nodes that are alike are one
+// classes returns those of the hosts, by index.
+func (s *sorter) classes() []int32 {
+	places, kinds := map[speedclass.Vector]int{}, []speedclass.Vector(nil) // nodes that are alike are one
 	of := make([]int, len(s.hosts))
 	for i := range s.hosts {
 		h := &s.hosts[i]
-		var key nodelevel.Vector
+		var key speedclass.Vector
 		for t := range key {
 			key[t] = math.Inf(1) // NaN isn't equal to itself
 			if slow, known := h.of(t); known {
@@ -66,12 +66,12 @@ func (s *sorter) levels() []int32 {
 		}
 		of[i] = p
 	}
-	found, _ := nodelevel.Cluster(kinds, nodelevel.Most)
-	levels := make([]int32, len(s.hosts))
-	for i := range levels {
-		levels[i] = int32(found[of[i]])
+	found, _ := speedclass.Cluster(kinds, speedclass.Most)
+	classes := make([]int32, len(s.hosts))
+	for i := range classes {
+		classes[i] = int32(found[of[i]])
 	}
-	return levels
+	return classes
 }
 
 // of returns how slow a host is for a type of tasks, as the configuration says, else as was measured. A speed that is configured is for both types.

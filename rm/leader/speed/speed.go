@@ -1,6 +1,6 @@
 // Package speed keeps the cluster-wide performance vectors of eSplash (section 5.2.1): how long tasks take on each node, by type, as
-// reported by ApplicationMasters of Heddle's library. By these it sorts nodes into levels (internal/nodelevel), and tells
-// ApplicationMasters which levels have changed.
+// reported by ApplicationMasters of Heddle's library. By these it sorts nodes into classes (internal/speedclass), and tells
+// ApplicationMasters which classes have changed.
 //
 // Tasks of different applications take different times. So each application's times are compared with each other only: a node is as much
 // slower as an application's tasks took longer there than on other nodes, by the reports of all applications on those. These are two
@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"heddle/internal/nodelevel"
+	"heddle/internal/speedclass"
 	"heddle/yarn/records"
 )
 
@@ -34,7 +34,7 @@ type Type uint8
 const (
 	Map    Type = iota
 	Reduce      // from its shuffle on
-	types  = nodelevel.Types
+	types  = speedclass.Types
 )
 
 // Report is how long tasks of one type of an application have taken on a node, in all.
@@ -45,10 +45,10 @@ type Report struct {
 	Mean  float64 // seconds
 }
 
-// Level is that of a node: higher ones are faster. 0 is none.
-type Level struct {
+// Class is that of a node: higher ones are faster. 0 is none.
+type Class struct {
 	Host  string
-	Level int32
+	Class int32
 }
 
 // Bounds of what is kept and accepted.
@@ -89,8 +89,8 @@ type Speeds struct {
 type host struct {
 	name    string
 	nodes   int // of this host, on different ports
-	level   int32
-	fixed   float64 // by the configuration; 0: its level is by what was measured
+	class   int32
+	fixed   float64 // by the configuration; 0: its class is by what was measured
 	came    int64   // version
 	changed int64   // version
 	factor  [types]float64
@@ -116,7 +116,7 @@ func New(now func() time.Time) *Speeds {
 	return &Speeds{now: now, began: now(), index: map[string]int{}, apps: map[records.ApplicationID]*app{}}
 }
 
-// Fix has the levels of hosts follow the speeds that a function returns for them, compared with others, where it isn't 0. It is called before nodes join.
+// Fix has the classes of hosts follow the speeds that a function returns for them, compared with others, where it isn't 0. It is called before nodes join.
 func (s *Speeds) Fix(fixed func(host string) float64) { s.fixed = fixed }
 
 // Joined says that a node has come.
@@ -207,15 +207,15 @@ func (s *Speeds) app(id records.ApplicationID, user string, now time.Time) *app 
 	return a
 }
 
-// Since returns the levels that have changed after a version, by host in no order, and the version that they are of. All that are known have
+// Since returns the classes that have changed after a version, by host in no order, and the version that they are of. All that are known have
 // after 0. It is part of a heartbeat: it sorts nothing.
-func (s *Speeds) Since(version int64) (changed []Level, upTo int64) {
+func (s *Speeds) Since(version int64) (changed []Class, upTo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if version == s.version {
 		return nil, version
 	}
-	news, n := func(h *host) bool { return h.changed > version && (h.level > 0 || version > 0) }, 0
+	news, n := func(h *host) bool { return h.changed > version && (h.class > 0 || version > 0) }, 0
 	for i := range s.hosts {
 		if news(&s.hosts[i]) {
 			n++
@@ -224,7 +224,7 @@ func (s *Speeds) Since(version int64) (changed []Level, upTo int64) {
 	changed = slices.Grow(changed, n)
 	for i := range s.hosts {
 		if h := &s.hosts[i]; news(h) {
-			changed = append(changed, Level{h.name, h.level})
+			changed = append(changed, Class{h.name, h.class})
 		}
 	}
 	return changed, s.version

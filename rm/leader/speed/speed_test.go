@@ -46,16 +46,16 @@ func (b *bench) ran(id int, user string, kind Type, took map[int]float64) {
 	b.Take(appID(id), user, list)
 }
 
-// levels are those of nodes from 0 on, as one knows who asks each time.
-func (b *bench) levels(nodes int) (out []int32) {
+// classes are those of nodes from 0 on, as one knows who asks each time.
+func (b *bench) classes(nodes int) (out []int32) {
 	b.at = b.at.Add(interval)
 	if b.Due() {
 		b.Sort()
 	}
-	var news []Level
+	var news []Class
 	news, b.upTo = b.Since(b.upTo)
 	for _, l := range news {
-		b.known[l.Host] = l.Level
+		b.known[l.Host] = l.Class
 	}
 	for i := range nodes {
 		out = append(out, b.known[hostName(i)])
@@ -65,7 +65,7 @@ func (b *bench) levels(nodes int) (out []int32) {
 
 func (b *bench) check(t *testing.T, when string, want ...int32) {
 	t.Helper()
-	if got := b.levels(len(want)); !slices.Equal(got, want) {
+	if got := b.classes(len(want)); !slices.Equal(got, want) {
 		t.Errorf("%s: levels %v, want %v", when, got, want)
 	}
 }
@@ -160,7 +160,7 @@ func TestReportsFade(t *testing.T) {
 	}
 }
 
-// Whatever is reported, levels are within bounds, the same calls give the same ones, and changes lead to what somebody new is told.
+// Whatever is reported, classes are within bounds, the same calls give the same ones, and changes lead to what somebody new is told.
 func TestAnyReports(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, twin := newBench(4), newBench(4)
@@ -181,17 +181,17 @@ func TestAnyReports(t *testing.T) {
 					x.Take(appID(id), user, []Report{r})
 				}
 			}
-			got, again := b.levels(6), twin.levels(6)
+			got, again := b.classes(6), twin.classes(6)
 			if !slices.Equal(got, again) {
 				t.Fatalf("the same calls give %v and %v", got, again)
 			}
 			fresh := map[string]int32{}
 			all, _ := b.Since(0)
 			for _, l := range all {
-				if l.Level < 1 || l.Level > 4 {
-					t.Fatalf("level %d", l.Level)
+				if l.Class < 1 || l.Class > 4 {
+					t.Fatalf("level %d", l.Class)
 				}
-				fresh[l.Host] = l.Level
+				fresh[l.Host] = l.Class
 			}
 			for i := range 6 {
 				if _, there := b.index[hostName(i)]; there && fresh[hostName(i)] != got[i] {
@@ -202,7 +202,7 @@ func TestAnyReports(t *testing.T) {
 	})
 }
 
-// A machine that comes while nodes are sorted doesn't get the level of the one that had its place; it has none until it has run tasks.
+// A machine that comes while nodes are sorted doesn't get the class of the one that had its place; it has none until it has run tasks.
 func TestMachinesComeWhileNodesAreSorted(t *testing.T) {
 	b := newBench(3)
 	b.ran(1, "alice", Map, map[int]float64{0: 10, 1: 20, 2: 20})
@@ -217,8 +217,8 @@ func TestMachinesComeWhileNodesAreSorted(t *testing.T) {
 	if b.Due() {
 		t.Error("another sorting is due before this one has ended")
 	}
-	b.publish(b.sorter.levels(), version)
-	if all, _ := b.Since(0); !slices.Equal(all, []Level{{hostName(2), 1}}) {
+	b.publish(b.sorter.classes(), version)
+	if all, _ := b.Since(0); !slices.Equal(all, []Class{{hostName(2), 1}}) {
 		t.Errorf("levels %v", all)
 	}
 	b.sorting = false
@@ -255,7 +255,7 @@ func BenchmarkSort(b *testing.B) {
 	}
 }
 
-// The bound of a heartbeat: an ApplicationMaster hears of the levels of 10,000 nodes for the first time.
+// The bound of a heartbeat: an ApplicationMaster hears of the classes of 10,000 nodes for the first time.
 func BenchmarkSince(b *testing.B) {
 	x := seenByAll()
 	x.Sort()

@@ -122,7 +122,7 @@ func (l *Lists) pickApps(c *yarnrest.Call, p *picker[view.AppRow]) (total int, c
 	var byState [len(appStates)]int
 	var wanted [len(appStates)]bool
 	for i := range appStates {
-		wanted[i] = p.q.anyFold("state", ledger.AppState(i).Public().String())
+		wanted[i] = p.q.hasValueFold("state", ledger.AppState(i).Public().String())
 	}
 	l.Rows.Apps(func(r *view.AppRow) bool {
 		if !e.see(r.User, r.Queue, r.Context) {
@@ -175,16 +175,18 @@ func (q *query) appFilters() (list []filter) {
 			list = append(list, f)
 		}
 	}
-	add("user", func(r *view.AppRow) bool { return q.any("user", r.User) })
+	add("user", func(r *view.AppRow) bool { return q.hasValue("user", r.User) })
 	add("queue", func(r *view.AppRow) bool { return q.within(r.Queue) })
-	add("finalStatus", func(r *view.AppRow) bool { return q.anyFold("finalStatus", records.FinalStatusName(r.FinalStatus)) })
+	add("finalStatus", func(r *view.AppRow) bool {
+		return q.hasValueFold("finalStatus", records.FinalStatusName(r.FinalStatus))
+	})
 	add("startedFrom", func(r *view.AppRow) bool { return r.Submitted >= q.numbers["startedFrom"] })
 	add("startedTo", func(r *view.AppRow) bool { return r.Submitted <= q.numbers["startedTo"] })
 	add("finishedFrom", func(r *view.AppRow) bool { return r.Finished >= q.numbers["finishedFrom"] })
 	add("finishedTo", func(r *view.AppRow) bool { return r.Finished <= q.numbers["finishedTo"] })
-	add("type", func(r *view.AppRow) bool { return q.anyFold("type", r.Type()) })
+	add("type", func(r *view.AppRow) bool { return q.hasValueFold("type", r.Type()) })
 	add("tag", func(r *view.AppRow) bool {
-		return slices.ContainsFunc(r.Context.GetApplicationTags(), func(t string) bool { return q.anyFold("tag", t) })
+		return slices.ContainsFunc(r.Context.GetApplicationTags(), func(t string) bool { return q.hasValueFold("tag", t) })
 	})
 	add("name", func(r *view.AppRow) bool { return q.has("name", r.Name()) })
 	add("q", q.search())

@@ -130,8 +130,8 @@ func (q *query) admitsContainer(a *view.AppRow, r *containerRow) bool {
 	if len(q.texts) == 0 {
 		return true
 	}
-	return q.any("user", r.user) && q.within(r.queue) && q.anyFold("level", r.level.String()) && q.anyFold("state", r.state()) && q.is("master", r.master) &&
-		q.is("suspended", r.level != ledgerpb.Level_RUNNING || r.resuming) && (len(q.texts["app"]) == 0 || q.any("app", a.ID.String())) && q.on(r.node)
+	return q.hasValue("user", r.user) && q.within(r.queue) && q.hasValueFold("level", r.level.String()) && q.hasValueFold("state", r.state()) && q.is("master", r.master) &&
+		q.is("suspended", r.level != ledgerpb.Level_RUNNING || r.resuming) && (len(q.texts["app"]) == 0 || q.hasValue("app", a.ID.String())) && q.on(r.node)
 }
 
 // is compares a filter that is true or false.
@@ -149,5 +149,5 @@ func (q *query) on(n records.NodeID) bool {
 	if len(q.texts["node"]) == 0 {
 		return true
 	}
-	return q.any("node", n.Host) || q.any("node", fmt.Sprintf("%s:%d", n.Host, n.Port))
+	return q.hasValue("node", n.Host) || q.hasValue("node", fmt.Sprintf("%s:%d", n.Host, n.Port))
 }

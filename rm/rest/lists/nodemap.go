@@ -41,7 +41,7 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 	labelled := l.labelled(&p.q)
 	l.Rows.Nodes(func(n *ledger.Node) {
 		r := nodeRowOf(n)
-		if labelled(n.ID) && p.q.admitsNode(&r) && p.q.anyFold("state", records.NodeStateName(r.state)) {
+		if labelled(n.ID) && p.q.admitsNode(&r) && p.q.hasValueFold("state", records.NodeStateName(r.state)) {
 			racks[r.rack] = append(racks[r.rack], r)
 			out.Total++
 		}
@@ -72,7 +72,7 @@ func (l *Lists) warmth() (staged map[records.NodeID]int, classes map[string]int3
 	levels, _ := lead.Speeds().Since(0)
 	classes = make(map[string]int32, len(levels))
 	for _, x := range levels {
-		classes[x.Host] = x.Level
+		classes[x.Host] = x.Class
 	}
 	return lead.Inputs().InMemory(), classes
 }

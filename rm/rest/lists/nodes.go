@@ -142,7 +142,7 @@ func (l *Lists) nodes(c *yarnrest.Call) (yarnrest.Reply, error) {
 		if labelled(n.ID) && p.q.admitsNode(&r) {
 			name := records.NodeStateName(r.state)
 			counts[name]++
-			if p.q.anyFold("state", name) {
+			if p.q.hasValueFold("state", name) {
 				p.add(&r)
 			}
 		}
@@ -191,7 +191,7 @@ func (q *query) admitsNode(r *nodeRow) bool {
 	if len(q.texts)+len(q.numbers) == 0 {
 		return true
 	}
-	return q.any("rack", r.rack) && q.has("q", r.id.Host, r.rack, r.version, r.address) && q.has("health", r.health) &&
+	return q.hasValue("rack", r.rack) && q.has("q", r.id.Host, r.rack, r.version, r.address) && q.has("health", r.health) &&
 		q.between("useFrom", "useTo", int64(math.Round(r.use()))) && q.between("suspendedFrom", "", int64(r.suspended))
 }
 

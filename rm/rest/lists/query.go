@@ -121,14 +121,14 @@ func (q *query) filter(o offer, name string, list []string) error {
 	return nil
 }
 
-// any reports whether a value is among those of a filter. A filter without values admits everything.
-func (q *query) any(name, value string) bool {
+// hasValue reports whether a value is among those of a filter. A filter without values admits everything.
+func (q *query) hasValue(name, value string) bool {
 	list := q.texts[name]
 	return len(list) == 0 || slices.Contains(list, value)
 }
 
-// anyFold is any without regard to case.
-func (q *query) anyFold(name, value string) bool {
+// hasValueFold is hasValue without regard to case.
+func (q *query) hasValueFold(name, value string) bool {
 	list := q.texts[name]
 	return len(list) == 0 || slices.ContainsFunc(list, func(v string) bool { return strings.EqualFold(v, value) })
 }

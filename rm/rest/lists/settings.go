@@ -78,13 +78,13 @@ func settingOf(c *conf.Config, s *conf.Setting, problems map[string]conf.Problem
 	}
 	out.Meaning = k.Doc
 	if p, has := problems[s.Key]; has {
-		out.Severity, out.Problem = string(p.Severity), said(c, s, &p)
+		out.Severity, out.Problem = string(p.Severity), problemText(c, s, &p)
 	}
 	return out
 }
 
-// said is a problem in words. Those of a secret don't repeat its value.
-func said(c *conf.Config, s *conf.Setting, p *conf.Problem) string {
+// problemText is a problem in words. Those of a secret don't repeat its value.
+func problemText(c *conf.Config, s *conf.Setting, p *conf.Problem) string {
 	p.Source, p.Key, p.Value = conf.Source{}, "", "" // they stand beside it
 	text := p.String()
 	if value, _ := c.Verbatim(s.Key); value != s.Value && value != "" && strings.Contains(text, strings.TrimSpace(value)) {
@@ -103,7 +103,7 @@ func (l *Lists) configuration(c *yarnrest.Call) (yarnrest.Reply, error) {
 	all := l.settings
 	for i := range all {
 		s := &all[i]
-		if p.q.is("set", s.Set) && p.q.anyFold("effect", s.Effect) && p.q.anyFold("severity", s.Severity) && p.q.any("file", s.File) && p.q.has("q", s.Key, s.Value, s.Meaning) {
+		if p.q.is("set", s.Set) && p.q.hasValueFold("effect", s.Effect) && p.q.hasValueFold("severity", s.Severity) && p.q.hasValue("file", s.File) && p.q.has("q", s.Key, s.Value, s.Meaning) {
 			p.add(s)
 		}
 	}

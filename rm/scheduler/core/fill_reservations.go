@@ -122,7 +122,7 @@ func (s *Core) fillOnce() {
 			s.Withdraw(c)
 		case s.fitsOn(n, d):
 			s.dropReservation(c)
-			s.allocate(app, d, at, d.Level(n))
+			s.allocate(app, d, at, d.LocalityOn(n))
 			s.NodeFreed(at)
 		case elsewhere && s.Nodes.Index.Has(&d.Size):
 			other := s.findHost(a, d)
@@ -138,7 +138,7 @@ func (s *Core) fillOnce() {
 				continue
 			}
 			s.dropReservation(c)
-			s.allocate(app, d, other, d.Level(&s.Nodes.At[other]))
+			s.allocate(app, d, other, d.LocalityOn(&s.Nodes.At[other]))
 			s.NodeFreed(at)
 		default:
 			i++

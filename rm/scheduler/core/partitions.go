@@ -214,12 +214,12 @@ func (s *Core) UpdateGuests(h handle.App, asks []Ask) {
 
 // grantedTo takes a container on a node off what an application asks for, where the request is one of home's or of a guest: the other cores
 // that know it are told.
-func (s *Core) grantedTo(h handle.App, d *Demand, n *nodeset.Node, level Locality) {
+func (s *Core) grantedTo(h handle.App, d *Demand, n *nodeset.Node, locality Locality) {
 	home := s
 	if d.Guest {
 		home = s.home
 	}
-	at := place{s.Nodes.Name(n.Host), s.Nodes.Name(n.Rack), level}
+	at := place{s.Nodes.Name(n.Host), s.Nodes.Name(n.Rack), locality}
 	if home != s {
 		home.servedElsewhere(h, d.Priority, d.RequestID, at)
 	}
@@ -233,7 +233,7 @@ func (s *Core) grantedTo(h handle.App, d *Demand, n *nodeset.Node, level Localit
 // place is where a container was granted.
 type place struct {
 	host, rack string
-	level      Locality
+	locality   Locality
 }
 
 // servedElsewhere takes a container off a request that a node of another partition has.
@@ -245,7 +245,7 @@ func (s *Core) servedElsewhere(h handle.App, priority int32, id int64, at place)
 	}
 	var n nodeset.Node
 	n.Host, n.Rack = s.known(at.host), s.known(at.rack)
-	d.Served(&n, at.level)
+	d.Served(&n, at.locality)
 	s.countServed(a, d)
 	s.served(a, d)
 	s.settle(h)

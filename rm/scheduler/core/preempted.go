@@ -39,7 +39,7 @@ func (s *Core) assignPreempted() {
 		p := &s.preempted[i]
 		for d := s.firstFor(p); d != nil && !p.room.IsZero(); d = s.firstFor(p) {
 			p.room = p.room.Sub(d.Capability).Max(records.Resource{})
-			s.allocate(d.App, d, p.node, d.Level(&s.Nodes.At[p.node]))
+			s.allocate(d.App, d, p.node, d.LocalityOn(&s.Nodes.At[p.node]))
 		}
 	}
 	s.preempted = s.preempted[:0]
@@ -61,7 +61,7 @@ func (p *preempted) firstOf(s *Core, h handle.App) *Demand {
 	a, n := &s.Apps[h], &s.Nodes.At[p.node]
 	for d := range s.Demands(a) {
 		if a.Active && !d.Guest && (p.only == nil || p.only == d) && d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !a.Bars(d, n) &&
-			(d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) && (!p.leaf || s.HoldsBack(a, d).Policy == "") {
+			(d.RelaxAny || d.LocalityOn(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) && (!p.leaf || s.HoldsBack(a, d).Policy == "") {
 			return d
 		}
 	}

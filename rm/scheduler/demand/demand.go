@@ -105,8 +105,8 @@ func (d *Demand) Compare(priority int32, requestID int64) int {
 	return cmp.Or(cmp.Compare(d.Priority, priority), cmp.Compare(d.RequestID, requestID))
 }
 
-// Level returns how near a node is to where the demand wants its containers.
-func (d *Demand) Level(n *nodeset.Node) Locality {
+// LocalityOn returns how near a node is to where the demand wants its containers.
+func (d *Demand) LocalityOn(n *nodeset.Node) Locality {
 	switch {
 	case d.Wants(n.Host) > 0:
 		return NodeLocal
@@ -135,12 +135,12 @@ func (d *Demand) Prefer(name, count int32, relax bool) (first bool) {
 func (d *Demand) TryAnew() { d.Hosts, d.Racks, d.Vain = true, true, 0 }
 
 // Served takes one container on a node off the rows that it serves.
-func (d *Demand) Served(n *nodeset.Node, level Locality) {
+func (d *Demand) Served(n *nodeset.Node, locality Locality) {
 	d.Pending--
-	if level == NodeLocal {
+	if locality == NodeLocal {
 		d.take(n.Host)
 	}
-	if level <= RackLocal {
+	if locality <= RackLocal {
 		d.take(n.Rack)
 	}
 }

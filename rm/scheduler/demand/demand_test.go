@@ -42,7 +42,7 @@ func TestHowNearNodesAre(t *testing.T) {
 		n    *nodeset.Node
 		want Locality
 	}{{node(host, rack), NodeLocal}, {node(host, elsewhere), NodeLocal}, {node(elsewhere, rack), RackLocal}, {node(elsewhere, elsewhere), OffSwitch}} {
-		if got := d.Level(test.n); got != test.want {
+		if got := d.LocalityOn(test.n); got != test.want {
 			t.Errorf("host %d in rack %d: %d, not %d", test.n.Host, test.n.Rack, got, test.want)
 		}
 	}

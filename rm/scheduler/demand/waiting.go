@@ -5,7 +5,7 @@ import "slices"
 // Awaited are the demands that prefer hosts and racks, by the numbers of their names. The zero value has no names.
 type Awaited struct {
 	waiters []waiters
-	any     []bool // names that have waiters
+	awaited []bool // names that have waiters
 }
 
 // waiters are the demands that prefer a host or rack.
@@ -17,15 +17,15 @@ type waiters struct {
 // Grow makes room for names that are new.
 func (w *Awaited) Grow(names int) {
 	for len(w.waiters) < names {
-		w.waiters, w.any = append(w.waiters, waiters{}), append(w.any, false)
+		w.waiters, w.awaited = append(w.waiters, waiters{}), append(w.awaited, false)
 	}
 }
 
 // Forget drops a name that no demand prefers any more.
-func (w *Awaited) Forget(name int32) { w.waiters[name], w.any[name] = waiters{}, false }
+func (w *Awaited) Forget(name int32) { w.waiters[name], w.awaited[name] = waiters{}, false }
 
 // At reports whether demands prefer a name, or did.
-func (w *Awaited) At(name int32) bool { return w.any[name] }
+func (w *Awaited) At(name int32) bool { return w.awaited[name] }
 
 // Await enters a demand among those that prefer a name, after forgetting those that don't any more.
 func (w *Awaited) Await(name int32, d *Demand) {
@@ -47,7 +47,7 @@ func (w *Awaited) Await(name int32, d *Demand) {
 		at.full = 2 * len(at.list)
 	}
 	at.list = append(at.list, d)
-	w.any[name] = true
+	w.awaited[name] = true
 }
 
 // minWaiters is the number of demands below which forgetting some isn't worth it.
@@ -72,7 +72,7 @@ func (w *Awaited) Wake(name int32, host bool, wake func(*Demand)) {
 		}
 	}
 	clear(list[len(left):])
-	w.waiters[name].list, w.any[name] = left, len(left) > 0
+	w.waiters[name].list, w.awaited[name] = left, len(left) > 0
 }
 
 // Parked are the demands that wait for room on nodes that their applications want, or below their queues' limits. The zero value is empty.

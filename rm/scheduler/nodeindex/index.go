@@ -5,7 +5,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Index finds nodes with room. It is a tournament over the nodes' free resources: each place of a level holds the largest
+// Index finds nodes with room. It is a tournament over the nodes' free resources: each place of a layer holds the largest
 // free amounts of the 8 places below it, so that whole subtrees without room are passed over. Finding and changing take
 // O(log n) steps (a search more only where the amounts of different types come from different nodes).
 //
@@ -14,10 +14,10 @@ import (
 type Index struct {
 	types  int              // of resources; the first ones
 	size   int              // places for nodes
-	levels [][]int64        // from the nodes upwards: the amounts of each place, type by type; siblings stand together
+	layers [][]int64        // from the nodes upwards: the amounts of each place, type by type; siblings stand together
 	most   records.Resource // the largest of all
 
-	// The node that was set last, of which levels and most may tell what it had before. Mostly something ends on a node and the
+	// The node that was set last, of which layers and most may tell what it had before. Mostly something ends on a node and the
 	// same room is given away at once, so that nothing is to be entered.
 	last int // -1 before the first
 	free records.Resource
@@ -35,7 +35,7 @@ const (
 // amounts returns those of a place.
 func (x *Index) amounts(l, place int) []int64 {
 	at := place * x.types
-	return x.levels[l][at : at+x.types : at+x.types]
+	return x.layers[l][at : at+x.types : at+x.types]
 }
 
 // Closed is the free resource of a node that takes nothing, not even an empty ask.
@@ -60,13 +60,13 @@ func (x *Index) Set(i int, free *records.Resource) {
 	}
 }
 
-// enter enters the node that was set last into the levels.
+// enter enters the node that was set last into the layers.
 func (x *Index) enter() {
 	i, most := x.last, x.free
 	if i < 0 {
 		return
 	}
-	for l := range x.levels {
+	for l := range x.layers {
 		changed := false
 		at, up := x.amounts(l, i), x.above(l, i)
 		for t, was := range at {
@@ -91,7 +91,7 @@ func (x *Index) enter() {
 
 // above returns where the largest amounts of the siblings of a place are noted.
 func (x *Index) above(l, i int) []int64 {
-	if l++; l == len(x.levels) {
+	if l++; l == len(x.layers) {
 		return x.most[:]
 	}
 	return x.amounts(l, i>>fanOut)
@@ -99,7 +99,7 @@ func (x *Index) above(l, i int) []int64 {
 
 // largest returns the largest amount of a type among the siblings of a place.
 func (x *Index) largest(l, i, t int) int64 {
-	group := x.levels[l][i&^(siblings-1)*x.types+t:]
+	group := x.layers[l][i&^(siblings-1)*x.types+t:]
 	most := group[0]
 	for c := 1; c < siblings; c++ {
 		most = max(most, group[c*x.types])
@@ -116,28 +116,28 @@ func (x *Index) At(i int) (r records.Resource) {
 	return r
 }
 
-// Fetch has memory come of node i, which will be set soon: what the levels above have is read more often, and is there.
+// Fetch has memory come of node i, which will be set soon: what the layers above have is read more often, and is there.
 func (x *Index) Fetch(i int) {
 	if i < x.size {
-		prefetch.Of(&x.levels[0][i*x.types])
+		prefetch.Of(&x.layers[0][i*x.types])
 	}
 }
 
 func (x *Index) grow(n int) {
 	old, before := *x, x.size
-	x.levels, x.most = nil, Closed
+	x.layers, x.most = nil, Closed
 	for size := max(n, 2*before); ; size = (size + siblings - 1) / siblings {
 		groups := (size + siblings - 1) / siblings
-		level := make([]int64, groups*siblings*x.types)
-		for i := range level {
-			level[i] = -1
+		layer := make([]int64, groups*siblings*x.types)
+		for i := range layer {
+			layer[i] = -1
 		}
-		x.levels = append(x.levels, level)
+		x.layers = append(x.layers, layer)
 		if groups == 1 {
 			break
 		}
 	}
-	x.size = len(x.levels[0]) / x.types
+	x.size = len(x.layers[0]) / x.types
 	for i := range before {
 		x.last, x.free = i, old.At(i)
 		x.enter()
@@ -172,13 +172,13 @@ func (x *Index) fits(need, in *records.Resource) bool {
 	return true
 }
 
-// entered is next by what is entered in the levels. It begins at the top, where few lines tell of all nodes, so that of the nodes only
+// entered is next by what is entered in the layers. It begins at the top, where few lines tell of all nodes, so that of the nodes only
 // those are looked at that may have room.
 func (x *Index) entered(i int, need *records.Resource) int {
 	if i >= x.size || !x.fits(need, &x.most) {
 		return -1
 	}
-	l := len(x.levels) - 1
+	l := len(x.layers) - 1
 	for place := i >> (fanOut * l); ; {
 		at := x.inGroup(l, place, need)
 		switch {
@@ -193,18 +193,18 @@ func (x *Index) entered(i int, need *records.Resource) int {
 		for l, place = l+1, place>>fanOut+1; place%siblings == 0; l++ {
 			place >>= fanOut
 		}
-		if l >= len(x.levels) {
+		if l >= len(x.layers) {
 			return -1
 		}
 	}
 }
 
-// inGroup returns the first place of a level, from i to the end of its group, that has room for need, or -1.
+// inGroup returns the first place of a layer, from i to the end of its group, that has room for need, or -1.
 func (x *Index) inGroup(l, i int, need *records.Resource) int {
-	level, end := x.levels[l], i|(siblings-1)
+	layer, end := x.layers[l], i|(siblings-1)
 search:
 	for ; i <= end; i++ {
-		for t, free := range level[i*x.types : (i+1)*x.types] {
+		for t, free := range layer[i*x.types : (i+1)*x.types] {
 			if need[t] > free {
 				continue search
 			}

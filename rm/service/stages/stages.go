@@ -115,14 +115,14 @@ func Hint(resp *pb.AllocateResponse, reply *leader.AllocateReply) {
 		}
 		resp.SetHeddleHints(m)
 	}
-	if len(reply.Levels) == 0 {
+	if len(reply.Classes) == 0 {
 		return
 	}
-	levels := make([]*pb.NodeLevel, len(reply.Levels))
-	for i, l := range reply.Levels {
-		levels[i] = &pb.NodeLevel{}
-		levels[i].SetHost(l.Host)
-		levels[i].SetLevel(l.Level)
+	classes := make([]*pb.NodeLevel, len(reply.Classes))
+	for i, l := range reply.Classes {
+		classes[i] = &pb.NodeLevel{}
+		classes[i].SetHost(l.Host)
+		classes[i].SetLevel(l.Class)
 	}
-	resp.SetHeddleLevels(levels)
+	resp.SetHeddleLevels(classes)
 }

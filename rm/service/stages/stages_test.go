@@ -31,7 +31,7 @@ func TestNothingNew(t *testing.T) {
 
 func TestHint(t *testing.T) {
 	resp := &pb.AllocateResponse{}
-	Hint(resp, &leader.AllocateReply{Hints: hints.Hints{Frequency: 1.5, Available: 2.5, Jobs: 3, Bandwidth: 4}, Levels: []speed.Level{{Host: "n1", Level: 2}}})
+	Hint(resp, &leader.AllocateReply{Hints: hints.Hints{Frequency: 1.5, Available: 2.5, Jobs: 3, Bandwidth: 4}, Classes: []speed.Class{{Host: "n1", Class: 2}}})
 	h, l := resp.GetHeddleHints(), resp.GetHeddleLevels()
 	if h.GetFrequency() != 1.5 || h.GetAvailable() != 2.5 || h.GetJobs() != 3 || h.GetBandwidth() != 4 || len(l) != 1 || l[0].GetHost() != "n1" || l[0].GetLevel() != 2 {
 		t.Errorf("told %v", resp)

@@ -153,7 +153,7 @@ func esplash() part {
 	)
 	rows := []figure{
 		{item: "5.1, table 5.1: LATE on nodes that differ", text: "62 of 240 tasks copied, all killed on the slowest node", ours: of("esplash", "healthy", "LATE", "copies", "useless"), why: "Of 720 tasks of another mix."},
-		{item: "5.2: levels of 80 nodes", text: "the four kinds are found", says: "`TestCluster` and others in internal/nodelevel"},
+		{item: "5.2: levels of 80 nodes", text: "the four kinds are found", says: "`TestCluster` and others in internal/speedclass"},
 		{item: "5.3: useless copies, healthy, against LATE", text: "−80…−91.9 %", ours: of("esplash", "healthy", configured, "useless against LATE"), why: "Fewer: a node must be slow for two epochs in a row, and a copy must win (doc.go of am/speculate)."},
 		{item: "5.3: time wasted on copies, healthy, against LATE", text: "−90.3 %", theirs: []float64{-90.3}, ours: of("esplash", "healthy", configured, "wasted against LATE"), why: "As above."},
 		{item: "5.3: useless copies, a node of level 1 slow, LATE and eSplash", text: "61.9 % of LATE's are killed; none of eSplash's on slower nodes", ours: append(of("esplash", "level1", "LATE", "useless"), of("esplash", "level1", configured, "useless")...)},

@@ -150,18 +150,18 @@ func (c *claims) claimFor(h handle.App, a *core.App, d *core.Demand, starved boo
 // choose finds the best placed node for an ask, with the containers that must end for it.
 func (c *claims) choose(a *core.App, d *core.Demand, more *records.Resource, starved bool) (best handle.Node, list []handle.Container) {
 	best = handle.NoNode
-	level := core.OffSwitch + 1
+	locality := core.OffSwitch + 1
 	if !d.RelaxAny {
-		level = core.OffSwitch
+		locality = core.OffSwitch
 	}
 	consider := func(nh handle.Node) {
 		n := &c.Nodes.At[nh]
-		if !c.Reservable(n, &d.Size) || a.Bars(d, n) || d.Level(n) >= level {
+		if !c.Reservable(n, &d.Size) || a.Bars(d, n) || d.LocalityOn(n) >= locality {
 			return
 		}
 		if here, ok := c.onNode(a.Leaf, nh, &d.Size); ok {
 			if all, ok := c.enforce(a.Leaf, more, here); ok {
-				best, list, level = nh, all, d.Level(n)
+				best, list, locality = nh, all, d.LocalityOn(n)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ type provider struct {
 	*oidc.Provider
 	endpoint oauth2.Endpoint
 	verifier *oidc.IDTokenVerifier // of tokens for ClientID
-	any      *oidc.IDTokenVerifier // of tokens for anyone
+	anyone   *oidc.IDTokenVerifier // of tokens for anyone
 }
 
 // Limits of what a provider may cost.
@@ -141,7 +141,7 @@ func (c *Client) discover() (*provider, error) {
 	}
 	endpoint := p.Endpoint()
 	endpoint.AuthStyle = c.style(said.Proofs)
-	return &provider{Provider: p, endpoint: endpoint, verifier: verifier(false), any: verifier(true)}, nil
+	return &provider{Provider: p, endpoint: endpoint, verifier: verifier(false), anyone: verifier(true)}, nil
 }
 
 // style returns how this cluster proves itself to a provider that takes some proofs; without a list it takes the first (OpenID Connect Discovery,
@@ -160,7 +160,7 @@ func (c *Client) Bearer(ctx context.Context, raw string) (user string, err error
 	if err != nil {
 		return "", err
 	}
-	t, err := p.any.Verify(ctx, raw)
+	t, err := p.anyone.Verify(ctx, raw)
 	if err != nil {
 		return "", fmt.Errorf("the token isn't taken: %w", err)
 	}

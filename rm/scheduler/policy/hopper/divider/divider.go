@@ -156,7 +156,7 @@ func (d *Divider) Divide(jobs []Job, slots, epsilon float64) (order []int32) {
 	return d.order
 }
 
-// rounds bounds how often a projection begins again. What is left then is settled by level.
+// rounds bounds how often a projection begins again. What is left then is settled by settle.
 const rounds = 16
 
 // project divides slots so that no job has less than the floor: jobs that would have less get it, and the others share the rest.
@@ -182,11 +182,11 @@ func (d *Divider) project(slots, floor float64) {
 		}
 	}
 	d.share(d.free, left)
-	d.level(floor)
+	d.settle(floor)
 }
 
-// level lifts those below the floor at the cost of those above it, the last in the order first.
-func (d *Divider) level(floor float64) {
+// settle lifts those below the floor at the cost of those above it, the last in the order first.
+func (d *Divider) settle(floor float64) {
 	owed := 0.
 	for _, i := range d.free {
 		if j := &d.jobs[i]; j.Slots < floor {

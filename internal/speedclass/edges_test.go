@@ -1,4 +1,4 @@
-package nodelevel
+package speedclass
 
 import (
 	"math"
@@ -54,11 +54,11 @@ func TestClusteringGoesOnUntilItSettles(t *testing.T) {
 	for _, x := range []float64{100, 30, 29, 28, 27, 26, 25, 1} {
 		at = append(at, Vector{x, none})
 	}
-	if levels, highest := Cluster(at, 2); highest != 2 || !slices.Equal(levels, []int{1, 2, 2, 2, 2, 2, 2, 2}) {
-		t.Errorf("levels %v up to %d", levels, highest)
+	if classes, highest := Cluster(at, 2); highest != 2 || !slices.Equal(classes, []int{1, 2, 2, 2, 2, 2, 2, 2}) {
+		t.Errorf("levels %v up to %d", classes, highest)
 	}
-	if levels, highest := Cluster([]Vector{{1, 1}, {1, 1}}, 0); highest != 1 || !slices.Equal(levels, []int{1, 1}) {
-		t.Errorf("levels %v up to %d", levels, highest)
+	if classes, highest := Cluster([]Vector{{1, 1}, {1, 1}}, 0); highest != 1 || !slices.Equal(classes, []int{1, 1}) {
+		t.Errorf("levels %v up to %d", classes, highest)
 	}
 	if norm, _ := normalized([]Vector{{0, none}}); norm[0][0] != 1 {
 		t.Errorf("no time at all counts as %v", norm)

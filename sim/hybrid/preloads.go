@@ -7,8 +7,8 @@ import (
 	"heddle/sim"
 )
 
-// stage is the inputs of a worker in a simulation.
-type stage struct {
+// preload has the preloaded inputs of a worker in a simulation.
+type preload struct {
 	staging.Manager
 	of     int32  // its worker
 	use    uint32 // grows with each probe that comes
@@ -30,7 +30,7 @@ type copying struct {
 func (x *copying) before(e *event) bool { return x.at < e.at || x.at == e.at && x.seq < e.seq }
 
 // first returns the copy that ends first; nil: none is under way.
-func (x *stage) first() *copying {
+func (x *preload) first() *copying {
 	if x.head == len(x.copies) {
 		return nil
 	}
@@ -38,11 +38,11 @@ func (x *stage) first() *copying {
 }
 
 // over reports whether all copies have ended before an event.
-func (x *stage) over(e *event) bool {
+func (x *preload) over(e *event) bool {
 	return x.first() == nil || x.copies[len(x.copies)-1].before(e)
 }
 
-func (x *stage) push(c copying) {
+func (x *preload) push(c copying) {
 	if len(x.copies) == cap(x.copies) && 2*x.head >= len(x.copies) {
 		x.copies, x.head = x.copies[:copy(x.copies, x.copies[x.head:])], 0
 	}
@@ -50,7 +50,7 @@ func (x *stage) push(c copying) {
 }
 
 // made ends the first copy.
-func (x *stage) made() {
+func (x *preload) made() {
 	c := &x.copies[x.head]
 	x.Copied(staging.Job(c.job), c.task, true)
 	if x.head++; x.head == len(x.copies) {
@@ -58,41 +58,41 @@ func (x *stage) made() {
 	}
 }
 
-// stages are those of the workers that have short work. Others' would only take memory, and a simulation waits for memory most of the time: so one that has nothing
+// preloads are those of the workers that have short work. Others' would only take memory, and a simulation waits for memory most of the time: so one that has nothing
 // more goes to the next worker that needs one, while processors' caches still have it.
-type stages struct {
-	spare  []*stage
+type preloads struct {
+	spare  []*preload
 	ends   []rest // of which copies are under way that no task reads
 	head   int
-	unused []stage
+	unused []preload
 	made   int
 	kept   bool // each worker keeps its own, for a test
 }
 
-// rest is a stage that has nothing but such copies, unless it was used since.
+// rest is a preload that has nothing but such copies, unless it was used since.
 type rest struct {
-	stage *stage
-	use   uint32
+	preload *preload
+	use     uint32
 }
 
-// madeAtOnce is how many stages are made at a time.
+// madeAtOnce is how many preloads are made at a time.
 const madeAtOnce = 64
 
 // staged returns what a worker has staged; nil: nothing.
-func (w *worker) staged(n int32) *stage {
-	if x := w.stage; x != nil && x.of == n {
+func (w *worker) staged(n int32) *preload {
+	if x := w.preload; x != nil && x.of == n {
 		return x
 	}
 	return nil
 }
 
-// take returns a stage for a worker.
-func (s *stages) take(n int32, cfg staging.Config, rng *rand.Rand) (x *stage) {
+// take returns a preload for a worker.
+func (s *preloads) take(n int32, cfg staging.Config, rng *rand.Rand) (x *preload) {
 	if k := len(s.spare); k > 0 {
 		x, s.spare = s.spare[k-1], s.spare[:k-1]
 	} else {
 		if len(s.unused) == 0 {
-			s.unused = make([]stage, madeAtOnce)
+			s.unused = make([]preload, madeAtOnce)
 			s.made += madeAtOnce
 		}
 		x, s.unused = &s.unused[0], s.unused[1:]
@@ -103,8 +103,8 @@ func (s *stages) take(n int32, cfg staging.Config, rng *rand.Rand) (x *stage) {
 	return x
 }
 
-// rest takes a stage back that has nothing more, at once or when its last copy has ended.
-func (s *stages) rest(x *stage, now *event) {
+// rest takes a preload back that has nothing more, at once or when its last copy has ended.
+func (s *preloads) rest(x *preload, now *event) {
 	if x.waits || x.rested == x.use || s.kept || !x.Unused() {
 		return
 	}
@@ -119,25 +119,25 @@ func (s *stages) rest(x *stage, now *event) {
 	s.ends = append(s.ends, rest{x, x.use})
 	for ; s.head < len(s.ends); s.head++ {
 		switch r := s.ends[s.head]; {
-		case r.stage.use != r.use:
-		case !r.stage.over(now):
+		case r.preload.use != r.use:
+		case !r.preload.over(now):
 			return
 		default:
-			r.stage.enter(now)
-			s.put(r.stage)
+			r.preload.enter(now)
+			s.put(r.preload)
 		}
 	}
 }
 
-func (s *stages) put(x *stage) {
+func (s *preloads) put(x *preload) {
 	x.of = -1
 	x.use++ // what was noted of it counts no more
 	s.spare = append(s.spare, x)
 }
 
-// enter returns a stage with what is in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
+// enter returns a preload with what is in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
 // else happens at their worker, and an event for each would fetch the worker from memory in vain.
-func (x *stage) enter(now *event) *stage {
+func (x *preload) enter(now *event) *preload {
 	for e := x.first(); e != nil && e.before(now); e = x.first() {
 		x.made()
 	}

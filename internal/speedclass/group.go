@@ -1,4 +1,4 @@
-package nodelevel
+package speedclass
 
 import (
 	"cmp"

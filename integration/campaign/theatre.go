@@ -30,8 +30,8 @@ const (
 	simulated   = 4 // number of simulated nodes
 )
 
-// stage is a cluster of processes, with all that work on it.
-type stage struct {
+// theatre is a cluster of processes, with all that work on it.
+type theatre struct {
 	*daemons.Cluster
 	world  *history.World
 	client *ipc.Client
@@ -72,13 +72,13 @@ func siteOf(group string) map[string]string {
 	}
 }
 
-// newStage starts a cluster in a folder.
-func newStage(ctx context.Context, binary, dir string, witness bool, r *rand.Rand, log func(string, ...any)) (_ *stage, err error) {
+// newTheatre starts a cluster in a folder.
+func newTheatre(ctx context.Context, binary, dir string, witness bool, r *rand.Rand, log func(string, ...any)) (_ *theatre, err error) {
 	resourceManagers := 3
 	if witness {
 		resourceManagers = 2
 	}
-	s := &stage{log: log, group: fmt.Sprintf("heddle-campaign-%d-%s", os.Getpid(), filepath.Base(dir)), held: map[string]bool{}}
+	s := &theatre{log: log, group: fmt.Sprintf("heddle-campaign-%d-%s", os.Getpid(), filepath.Base(dir)), held: map[string]bool{}}
 	s.free = sync.NewCond(&s.mu)
 	if s.Cluster, err = daemons.New(daemons.Options{
 		Binary: binary, Dir: dir, ResourceManagers: resourceManagers, Witness: witness, NodeManagers: 2, Memory: nodeMB, Disk: diskBytes, Supervise: true, Set: siteOf(s.group),
@@ -127,7 +127,7 @@ func until(ctx context.Context, what string, ok func() bool) error {
 }
 
 // play causes the faults of an episode, and returns what was wrong afterwards.
-func (s *stage) play(ctx context.Context, ep episode) (history.Checked, error) {
+func (s *theatre) play(ctx context.Context, ep episode) (history.Checked, error) {
 	working, rest := context.WithCancel(ctx)
 	defer rest()
 	var peers sync.WaitGroup
@@ -162,7 +162,7 @@ func (s *stage) play(ctx context.Context, ep episode) (history.Checked, error) {
 	return checked, errors.Join(append(errs, err)...)
 }
 
-func (s *stage) failed(err error) {
+func (s *theatre) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.errs = append(s.errs, err)
@@ -176,7 +176,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // strike causes a fault, and undoes it.
-func (s *stage) strike(ctx context.Context, f fault) error {
+func (s *theatre) strike(ctx context.Context, f fault) error {
 	k := find(f.Kind)
 	r := rand.New(rand.NewPCG(f.Pick, 0))
 	names := s.take(k, r)
@@ -190,7 +190,7 @@ func (s *stage) strike(ctx context.Context, f fault) error {
 }
 
 // take waits until no other fault holds the daemons that this one strikes, and holds them.
-func (s *stage) take(k kind, r *rand.Rand) []string {
+func (s *theatre) take(k kind, r *rand.Rand) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -213,7 +213,7 @@ func (s *stage) take(k kind, r *rand.Rand) []string {
 	}
 }
 
-func (s *stage) release(names []string) {
+func (s *theatre) release(names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range names {
@@ -223,7 +223,7 @@ func (s *stage) release(names []string) {
 }
 
 // recovers waits until there is a leader, both nodes are active, and containers are granted again.
-func (s *stage) recovers(ctx context.Context) error {
+func (s *theatre) recovers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := s.Leader(ctx, ""); err != nil {
@@ -245,7 +245,7 @@ func (s *stage) recovers(ctx context.Context) error {
 }
 
 // close ends everything. If something has failed, the daemons' logs get their goroutines' stacks.
-func (s *stage) close(failed bool) error {
+func (s *theatre) close(failed bool) error {
 	if failed {
 		for _, name := range s.Daemons() {
 			s.Signal(name, syscall.SIGCONT)

@@ -1,4 +1,4 @@
-package nodelevel
+package speedclass
 
 import (
 	"math"
@@ -38,7 +38,7 @@ func TestGroupingOfAlgorithm521(t *testing.T) {
 	}
 }
 
-// Figure 5.2: 80 nodes of four kinds, with the times of two types of tasks, end on four levels.
+// Figure 5.2: 80 nodes of four kinds, with the times of two types of tasks, end on four classes.
 func TestLevelsOfFigure52(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 2))
 	at := make([]Vector, 80)
@@ -47,11 +47,11 @@ func TestLevelsOfFigure52(t *testing.T) {
 			at[i][d] = base * []float64{8, 4, 2, 1}[i%4] * (0.9 + 0.2*r.Float64())
 		}
 	}
-	levels, highest := Cluster(at, Most)
+	classes, highest := Cluster(at, Most)
 	if highest != 4 {
 		t.Fatalf("%d levels", highest)
 	}
-	for i, l := range levels {
+	for i, l := range classes {
 		if l != 1+i%4 {
 			t.Errorf("a node of kind %d is on level %d", i%4, l)
 		}
@@ -65,23 +65,23 @@ func TestEqualNodesAreOnOneLevel(t *testing.T) {
 		at[i] = Vector{20 * (0.9 + 0.2*r.Float64()), 50 * (0.9 + 0.2*r.Float64())}
 	}
 	at[3] = Vector{none, none}
-	levels, highest := Cluster(at, Most)
-	if highest != 1 || levels[3] != 0 || slices.Max(levels) != 1 {
-		t.Errorf("%d levels: %v", highest, levels)
+	classes, highest := Cluster(at, Most)
+	if highest != 1 || classes[3] != 0 || slices.Max(classes) != 1 {
+		t.Errorf("%d levels: %v", highest, classes)
 	}
 }
 
-// Levels that hardly differ are one.
+// Classes that hardly differ are one.
 func TestLevelsDifferByAQuarter(t *testing.T) {
 	for slow, want := range map[float64]int{1.1: 1, 1.5: 2} {
 		at := []Vector{{20, 50}, {20, 50}, {20 * slow, 50 * slow}, {20 * slow, 50 * slow}}
-		if levels, highest := Cluster(at, Most); highest != want {
-			t.Errorf("nodes that take %v times as long: %v", slow, levels)
+		if classes, highest := Cluster(at, Most); highest != want {
+			t.Errorf("nodes that take %v times as long: %v", slow, classes)
 		}
 	}
 }
 
-// No node is on a higher level than one that is faster in all that both have done.
+// No node is on a higher class than one that is faster in all that both have done.
 func TestLevelsAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(rapid.Float64Range(1, 100), rapid.Just(none))
@@ -94,15 +94,15 @@ func TestLevelsAreInOrder(t *testing.T) {
 				}
 			}
 		}
-		levels, highest := Cluster(at, Most)
+		classes, highest := Cluster(at, Most)
 		for i := range at {
 			known := !math.IsNaN(at[i][0]) || !math.IsNaN(at[i][1])
-			if known != (levels[i] > 0) || levels[i] > highest {
-				t.Fatalf("%v is on level %d of %d", at[i], levels[i], highest)
+			if known != (classes[i] > 0) || classes[i] > highest {
+				t.Fatalf("%v is on level %d of %d", at[i], classes[i], highest)
 			}
 			for j := range at {
-				if complete && at[i][0] < at[j][0] && at[i][1] < at[j][1] && levels[i] < levels[j] {
-					t.Fatalf("%v is on level %d, %v on %d", at[i], levels[i], at[j], levels[j])
+				if complete && at[i][0] < at[j][0] && at[i][1] < at[j][1] && classes[i] < classes[j] {
+					t.Fatalf("%v is on level %d, %v on %d", at[i], classes[i], at[j], classes[j])
 				}
 			}
 		}

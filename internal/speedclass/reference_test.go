@@ -1,4 +1,4 @@
-package nodelevel
+package speedclass
 
 import (
 	"cmp"
@@ -124,7 +124,7 @@ func TestGroupsAreThoseOfThePaper(t *testing.T) {
 	}
 }
 
-// BenchmarkCluster sorts 10,000 nodes of eight kinds into levels: with times that differ by a hundredth in a kind, and of any length.
+// BenchmarkCluster sorts 10,000 nodes of eight kinds into classes: with times that differ by a hundredth in a kind, and of any length.
 func BenchmarkCluster(b *testing.B) {
 	for _, c := range []struct {
 		name   string

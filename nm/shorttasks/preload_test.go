@@ -37,7 +37,7 @@ func (m *memory) Look(_ context.Context, _ Reader, file string) (int64, error) {
 	return 1, nil
 }
 
-func (m *memory) Stage(_ context.Context, who Reader, file string, _ int64) (string, func(), error) {
+func (m *memory) Preload(_ context.Context, who Reader, file string, _ int64) (string, func(), error) {
 	if file == "/unreadable" {
 		m.l.mu.Lock()
 		defer m.l.mu.Unlock()
@@ -259,7 +259,7 @@ func TestWhatStartedElsewhereMakesRoom(t *testing.T) {
 	l.stageBy(m)
 	l.endEach(func(task *wire.Task) {
 		if len(task.Gone)+len(task.Next) > 0 {
-			t.Errorf("an executor gets %+v", task.Stages)
+			t.Errorf("an executor gets %+v", task.Preloads)
 		}
 	})
 	l.freeze()
@@ -269,19 +269,19 @@ func TestWhatStartedElsewhereMakesRoom(t *testing.T) {
 	say(t, c, probe)
 	first := hear[*wire.Ask](t, c)
 	await.Until(t, "two files are staged", func() bool { return m.has() == 2 })
-	say(t, c, &wire.Task{ID: first.ID, Left: 2, Input: "/unknown", Stages: wire.Stages{Next: "/c"}})
+	say(t, c, &wire.Task{ID: first.ID, Left: 2, Input: "/unknown", Preloads: wire.Preloads{Next: "/c"}})
 	second := hear[*wire.Ask](t, c)
 	if !slices.Equal(second.Staged, []string{"/a", "/b"}) {
 		t.Errorf("%q", second.Staged)
 	}
-	say(t, c, &wire.Task{ID: second.ID, Left: 1, Stages: wire.Stages{Gone: []string{"/a", "/never"}, Next: "/d"}})
+	say(t, c, &wire.Task{ID: second.ID, Left: 1, Preloads: wire.Preloads{Gone: []string{"/a", "/never"}, Next: "/d"}})
 	await.Until(t, "the next one is staged in place of what nobody waits for", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return slices.Equal(m.here, []string{"anna/b", "anna/d"})
 	})
 	third := hear[*wire.Ask](t, c)
-	say(t, c, &wire.NoTask{ID: third.ID, Stages: wire.Stages{Gone: []string{"/b", "/d"}}}, &wire.Drop{Job: 1})
+	say(t, c, &wire.NoTask{ID: third.ID, Preloads: wire.Preloads{Gone: []string{"/b", "/d"}}}, &wire.Drop{Job: 1})
 	await.Until(t, "nothing is staged", func() bool { return m.has() == 0 })
 	l.Node.mu.Lock()
 	defer l.Node.mu.Unlock()
@@ -304,7 +304,7 @@ func TestACopyThatFailsIsNotTriedAgain(t *testing.T) {
 	say(t, c, probe)
 	first := hear[*wire.Ask](t, c)
 	await.Until(t, "it was tried", func() bool { return m.tries() == 1 })
-	say(t, c, &wire.Task{ID: first.ID, Left: 1, Stages: wire.Stages{Next: "/unreadable"}})
+	say(t, c, &wire.Task{ID: first.ID, Left: 1, Preloads: wire.Preloads{Next: "/unreadable"}})
 	<-got
 	second := hear[*wire.Ask](t, c)
 	say(t, c, &wire.Task{ID: second.ID, Input: "/unreadable"})
@@ -422,7 +422,7 @@ func TestCopiesGiveWayToATaskThatReadsItself(t *testing.T) {
 	l.Node.mu.Lock()
 	l.Node.staged.each = time.Millisecond
 	l.Node.mu.Unlock()
-	say(t, c, &wire.Task{ID: ask.ID, Left: 1, Input: "/unknown", Stages: wire.Stages{Next: "/b"}})
+	say(t, c, &wire.Task{ID: ask.ID, Left: 1, Input: "/unknown", Preloads: wire.Preloads{Next: "/b"}})
 	await.Until(t, "the next one is staged a millisecond later", func() bool { return m.has() == 2 })
 
 	l.Node.mu.Lock()
@@ -430,7 +430,7 @@ func TestCopiesGiveWayToATaskThatReadsItself(t *testing.T) {
 	st.reading = 1 // as if the task went on reading
 	l.Node.mu.Unlock()
 	ask = hear[*wire.Ask](t, c)
-	say(t, c, &wire.NoTask{ID: ask.ID, Stages: wire.Stages{Next: "/c"}})
+	say(t, c, &wire.NoTask{ID: ask.ID, Preloads: wire.Preloads{Next: "/c"}})
 	again := of(2, 1, 1)
 	again.Inputs = []string{"/d"}
 	say(t, c, again)

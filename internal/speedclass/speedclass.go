@@ -1,6 +1,6 @@
-// Package nodelevel sorts nodes into speed classes (Wang et al., eSplash, section 5.2.1, calls them levels), for ApplicationMasters that speculate
+// Package speedclass sorts nodes into speed classes (Wang et al., eSplash, section 5.2.1, calls them levels), for ApplicationMasters that speculate
 // (am/speculate) and for the ResourceManager, which has the reports of all of them (rm/leader/speed).
-package nodelevel
+package speedclass
 
 import (
 	"cmp"
@@ -14,19 +14,19 @@ const Types = 2
 // Vector is a node's performance: its mean execution time by task type, in any unit; NaN where it has finished none.
 type Vector [Types]float64
 
-// Bounds of levels.
+// Bounds of classes.
 const (
 	Most     = 4    // in the paper's experiments
-	distinct = 1.25 // a level's nodes take so many times as long as those of the next one, at least
+	distinct = 1.25 // a class's nodes take so many times as long as those of the next one, at least
 	rounds   = 50   // of k-means, if it doesn't settle
 )
 
-// Cluster gives each node that has finished something a level from 1 to k at most; higher ones are faster (algorithm 5.2.2). Others get 0.
-func Cluster(at []Vector, k int) (levels []int, highest int) {
-	levels = make([]int, len(at))
+// Cluster gives each node that has finished something a class from 1 to k at most; higher ones are faster (algorithm 5.2.2). Others get 0.
+func Cluster(at []Vector, k int) (classes []int, highest int) {
+	classes = make([]int, len(at))
 	norm, nodes := normalized(at)
 	if len(nodes) == 0 {
-		return levels, 0
+		return classes, 0
 	}
 	groups := group(nodes, norm)
 	k = max(1, min(k, len(groups)))
@@ -60,19 +60,19 @@ func Cluster(at []Vector, k int) (levels []int, highest int) {
 		}
 	}
 	slices.SortStableFunc(used, func(a, b int) int { return cmp.Compare(pace(centres[b]), pace(centres[a])) })
-	level := make([]int, k)
+	class := make([]int, k)
 	for i, c := range used {
 		if i == 0 || pace(centres[used[i-1]]) >= distinct*pace(centres[c]) {
 			highest++
 		}
-		level[c] = highest
+		class[c] = highest
 	}
 	for i := range groups {
 		for _, n := range groups[i] {
-			levels[n] = level[of[i]]
+			classes[n] = class[of[i]]
 		}
 	}
-	return levels, highest
+	return classes, highest
 }
 
 // spread returns the vectors of k nodes as the first centres: by how fast the nodes are they stand in the middle of k equal parts, the

@@ -18,9 +18,9 @@ type Stager interface {
 	Capacity() int64
 	// Look returns how much memory a copy of a file takes, in bytes, above 0. It fails if the reader may not know, or the file can't be staged.
 	Look(ctx context.Context, who Reader, file string) (size int64, err error)
-	// Stage copies a file of this size with a reader's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, has
+	// Preload copies a file of this size with a reader's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, has
 	// changed, or there is no room for it: tasks then read the file itself.
-	Stage(ctx context.Context, who Reader, file string, size int64) (path string, remove func(), err error)
+	Preload(ctx context.Context, who Reader, file string, size int64) (path string, remove func(), err error)
 	// Current fails unless a reader may read a copy in place of the file now: the reader may read the file, it is what was copied, and the copy is still there.
 	Current(ctx context.Context, who Reader, file, path string) error
 }
@@ -128,8 +128,8 @@ func (st *staged) takes(user string) bool {
 	return his < maxOfOne && (len(st.inputs) < maxKnown || his < keptForOne)
 }
 
-// stage has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
-func (j *job) stage(fast bool, files ...string) {
+// preload has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
+func (j *job) preload(fast bool, files ...string) {
 	n := j.s.n
 	st := n.staged
 	if st == nil || n.ctx.Err() != nil {
@@ -221,7 +221,7 @@ func (n *Node) doStaging() {
 // copy makes the copy. If that fails, it isn't tried again.
 func (in *input) copy(ctx context.Context) {
 	n := in.job.s.n
-	path, remove, err := n.o.Stager.Stage(ctx, in.job.s.reader(), in.file, in.size)
+	path, remove, err := n.o.Stager.Preload(ctx, in.job.s.reader(), in.file, in.size)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
@@ -271,14 +271,14 @@ func (j *job) inMemory() (files []string) {
 }
 
 // heed records what a scheduler's answer says of a job's inputs. Inputs without a waiting task of it make room for others first. The lock is held.
-func (j *job) heed(m wire.Stages) {
+func (j *job) heed(m wire.Preloads) {
 	for _, file := range m.Gone {
 		if in := j.inputs[file]; in != nil {
 			in.waits = false
 		}
 	}
 	if m.Next != "" && j.s.jobs[j.id] == j {
-		j.stage(true, m.Next)
+		j.preload(true, m.Next)
 	}
 }
 

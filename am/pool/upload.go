@@ -15,9 +15,9 @@ import (
 	"heddle/yarn/token"
 )
 
-// stage puts the program where nodes can read it: it is there already where the cluster's default file system is the nodes' own. Otherwise it
+// upload puts the program where nodes can read it: it is there already where the cluster's default file system is the nodes' own. Otherwise it
 // is copied, once, into the folder for the user's staged files. The credentials get what nodes need to read it.
-func (c *Containers) stage(ctx context.Context, creds *token.Credentials) (client.Resource, error) {
+func (c *Containers) upload(ctx context.Context, creds *token.Credentials) (client.Resource, error) {
 	binary := c.Binary
 	if binary == "" {
 		var err error
