@@ -33,6 +33,8 @@ type Options struct {
 	Set map[string]string
 	// NodeSet has settings of single nodes, by their names.
 	NodeSet map[string]map[string]string
+	// Hosts are those of nodes, addresses of this machine; by default each node is a host of its own, because applications avoid whole hosts.
+	Hosts []string
 	// Memory is the memory of a node in MB; 8192 by default. A node has a vcore for each 1024 MB.
 	Memory int
 	// Disk is the size of each daemon's own disk in bytes. With 0 a daemon has a folder. Disks need root and Linux.
@@ -192,13 +194,16 @@ func (c *Cluster) Command(name string) []string {
 	return append([]string{c.o.Binary, "--conf", c.Conf()}, c.args[name]...)
 }
 
-// Address returns where a daemon listens. Each node is a host of its own, because applications avoid whole hosts.
+// Address returns where a daemon listens.
 func (c *Cluster) Address(name, key string) string {
 	return c.host(name) + ":" + strconv.Itoa(c.ports[name][key])
 }
 
 func (c *Cluster) host(name string) string {
-	if i := slices.Index(c.NodeManagers, name); i >= 0 {
+	switch i := slices.Index(c.NodeManagers, name); {
+	case i >= 0 && i < len(c.o.Hosts):
+		return c.o.Hosts[i]
+	case i >= 0:
 		return fmt.Sprintf("127.0.2.%d", i+1)
 	}
 	return "127.0.0.1"
@@ -265,7 +270,7 @@ func (c *Cluster) configure() error {
 	if err := os.MkdirAll(c.Conf(), 0o755); err != nil {
 		return err
 	}
-	if err := writeSite(filepath.Join(c.Conf(), "yarn-site.xml"), site); err != nil {
+	if err := WriteSite(filepath.Join(c.Conf(), "yarn-site.xml"), site); err != nil {
 		return err
 	}
 	if r := conf.Check(c.Conf()); !r.OK() {
@@ -299,7 +304,8 @@ func (c *Cluster) nodeArgs(side, name string) []string {
 	return args
 }
 
-func writeSite(path string, site map[string]string) error {
+// WriteSite writes settings as a file of Hadoop's.
+func WriteSite(path string, site map[string]string) error {
 	var b bytes.Buffer
 	b.WriteString("<configuration>\n")
 	for _, k := range slices.Sorted(maps.Keys(site)) {

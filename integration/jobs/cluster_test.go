@@ -1,30 +1,26 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"heddle/am/client"
 	task "heddle/am/mapreduce/job"
-	"heddle/conf"
+	shared "heddle/integration/cluster"
+	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/internal/output"
-	"heddle/internal/ports"
-	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
-	"heddle/yarn/protocol"
 )
 
 // binary is what the tests run.
@@ -55,66 +51,43 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster consists of ResourceManagers and NodeManagers that are processes.
+// cluster has ResourceManagers and NodeManagers that are processes.
 type cluster struct {
+	*daemons.Cluster
 	t      testing.TB
 	binary string
 	dir    string
 	conf   string
-	run    map[string]*exec.Cmd
-	args   map[string][]string
-	hosts  []string          // of nodes; 127.0.0.1 for those that it doesn't have
-	admin  map[string]string // addresses of the ResourceManagers' administration
 }
 
-// startCluster starts a cluster of ours and waits until its nodes are known.
+// startCluster starts a cluster of ours and waits until its nodes are known. There may be more nodes than begin with it: see node. They are on
+// hosts, those that have none there on 127.0.0.1.
 func startCluster(t testing.TB, rms, nms int, set map[string]string, hosts ...string) *cluster {
+	t.Helper()
+	return startNodes(t, rms, nms, set, nil, hosts...)
+}
+
+// startNodes is startCluster with settings of single nodes.
+func startNodes(t testing.TB, rms, nms int, set map[string]string, own map[string]map[string]string, hosts ...string) *cluster {
 	t.Helper()
 	b, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, hosts: hosts, binary: b, dir: t.TempDir(), run: map[string]*exec.Cmd{}, args: map[string][]string{}, admin: map[string]string{}}
-	c.conf = filepath.Join(c.dir, "conf")
-	site := map[string]string{
-		"hadoop.tmp.dir":                          filepath.Join(c.dir, "tmp"),
-		"yarn.app.mapreduce.am.staging-dir":       filepath.Join(c.dir, "staging"),
-		"yarn.resourcemanager.cluster-id":         "jobs",
-		"yarn.resourcemanager.ha.enabled":         fmt.Sprint(rms > 1),
-		"yarn.nodemanager.resource.memory-mb":     "8192",
-		"yarn.nodemanager.delete.debug-delay-sec": "0",
-		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
-		"heddle.log.level":             "info",
-		"heddle.container.run-as-root": "true", // where root runs the tests
+	all := max(nms, 3) // that may be started
+	for len(hosts) < all {
+		hosts = append(hosts, "127.0.0.1")
 	}
-	var ids []string
-	for i := range rms {
-		id := fmt.Sprintf("rm%d", i+1)
-		ids = append(ids, id)
-		keys := []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"}
-		free := ports.Loopback(t, len(keys)+1)
-		for k, key := range keys {
-			key = "yarn.resourcemanager." + key
-			if rms > 1 {
-				key += "." + id
-			}
-			site[key] = free[k]
-			if strings.Contains(key, "admin") {
-				c.admin[id] = free[k]
-			}
-		}
-		site["heddle.raft.address."+id] = free[len(keys)]
-	}
-	if rms > 1 {
-		site["yarn.resourcemanager.ha.rm-ids"] = strings.Join(ids, ",")
-	}
-	for k, v := range set {
-		site[k] = v
-	}
-	c.write("yarn-site.xml", site)
+	site := map[string]string{"yarn.resourcemanager.cluster-id": "jobs", "heddle.log.level": "info"}
+	maps.Copy(site, set)
+	c := &cluster{t: t, binary: b, dir: t.TempDir()}
+	c.Cluster = shared.New(t, daemons.Options{
+		Binary: b, Dir: c.dir, ResourceManagers: rms, NodeManagers: all, Direct: true, Hosts: hosts, Set: site, NodeSet: own,
+	})
+	c.conf = c.Conf()
 	t.Cleanup(c.stop)
-	for _, id := range ids {
-		c.start(id, "rm", "--id", id)
+	for _, id := range c.ResourceManagers {
+		c.start(id)
 	}
 	for i := range nms {
 		c.node(i)
@@ -123,85 +96,19 @@ func startCluster(t testing.TB, rms, nms int, set map[string]string, hosts ...st
 	return c
 }
 
-func (c *cluster) node(i int, more ...string) {
-	id := fmt.Sprintf("nm%d", i+1)
-	free := ports.Loopback(c.t, 3)
-	if i < len(c.hosts) {
-		for k, a := range free {
-			free[k] = strings.Replace(a, "127.0.0.1", c.hosts[i], 1)
-		}
-	}
-	c.start(id, "nm", append(more,
-		"-D", "yarn.nodemanager.address="+free[0], "-D", "yarn.nodemanager.localizer.address="+free[1],
-		"-D", "yarn.nodemanager.webapp.address="+free[2], "-D", "yarn.nodemanager.local-dirs="+filepath.Join(c.dir, id, "local"),
-		"-D", "yarn.nodemanager.log-dirs="+filepath.Join(c.dir, id, "log"))...)
-}
-
-func (c *cluster) write(name string, site map[string]string) {
-	c.t.Helper()
-	var b bytes.Buffer
-	b.WriteString("<configuration>\n")
-	for k, v := range site {
-		fmt.Fprintf(&b, "<property><name>%s</name><value>", k)
-		xml.EscapeText(&b, []byte(v)) // never fails
-		b.WriteString("</value></property>\n")
-	}
-	b.WriteString("</configuration>\n")
-	if err := os.MkdirAll(c.conf, 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(c.conf, name), b.Bytes(), 0o644); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *cluster) start(id, role string, args ...string) {
-	c.t.Helper()
-	c.args[id] = append([]string{role}, args...)
-	log, err := os.OpenFile(filepath.Join(c.dir, id+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer log.Close()
-	cmd := exec.Command(c.binary, append([]string{role, "--conf", c.conf}, args...)...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = attributes()
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.run[id] = cmd
-}
-
-func (c *cluster) kill(id string) {
-	cmd := c.run[id]
-	delete(c.run, id)
-	cmd.Process.Kill()
-	cmd.Wait()
-}
-
-// again starts what was killed.
-func (c *cluster) again(id string) { c.start(id, c.args[id][0], c.args[id][1:]...) }
-
+// stop ends what runs: nodes take their leave of a ResourceManager.
 func (c *cluster) stop() {
-	for _, role := range []string{"nm", "rm"} { // nodes take their leave of a ResourceManager
-		var wg sync.WaitGroup
-		for id, cmd := range c.run {
-			if strings.HasPrefix(id, role) {
-				cmd.Process.Signal(syscall.SIGTERM)
-				wg.Go(func() {
-					timer := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
-					cmd.Wait()
-					timer.Stop()
-				})
-			}
-		}
-		wg.Wait()
-	}
-	if c.t.Failed() {
-		for _, log := range must(filepath.Glob(filepath.Join(c.dir, "*.log"))) {
-			b, _ := os.ReadFile(log)
-			c.t.Logf("%s:\n%s", log, b[max(0, len(b)-6000):])
-		}
+	c.t.Helper()
+	shared.Stop(c.t, c.Cluster)
+}
+
+func (c *cluster) node(i int) { c.start(c.NodeManagers[i]) }
+
+// start starts a daemon, perhaps again.
+func (c *cluster) start(id string) {
+	c.t.Helper()
+	if err := c.Start(id); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
@@ -215,20 +122,7 @@ func must[T any](x T, err error) T {
 // applications is the view of who runs the tests.
 func (c *cluster) applications() *client.Applications {
 	c.t.Helper()
-	cfg, err := conf.Load(conf.Options{Dir: c.conf})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	cl, err := client.NewCluster(cfg, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(cl.Close)
-	apps, err := cl.Applications("")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return apps
+	return shared.Applications(c.t, c.Cluster)
 }
 
 func (c *cluster) ready(nodes int) {
@@ -245,22 +139,11 @@ func (c *cluster) ready(nodes int) {
 // leader returns the id of the ResourceManager that leads.
 func (c *cluster) leader() string {
 	c.t.Helper()
-	cl := ipc.NewClient(ipc.ClientConfig{})
-	defer cl.Close()
-	leads := func(addr string) bool {
-		ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
-		defer cancel()
-		s, err := protocol.GetServiceStatus.Call(ctx, cl.Endpoint(addr, protocol.HAService, ipc.Identity{User: "root"}), &pb.GetServiceStatusRequest{})
-		return err == nil && s.GetState() == pb.HAServiceState_ACTIVE
+	id, err := c.Leader(c.t.Context(), "")
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	return await.Value(c.t, "a ResourceManager leads", func() (string, bool) {
-		for id := range c.run {
-			if addr, ok := c.admin[id]; ok && leads(addr) {
-				return id, true
-			}
-		}
-		return "", false
-	})
+	return id
 }
 
 // job is a heddle mr that runs.

@@ -32,8 +32,8 @@ func TestCreatedQueuesSurviveAKill(t *testing.T) {
 		j, out := c.mapsIn(fmt.Sprintf("root.users.more%d", i), in, "cat")
 		jobs, outs = append(jobs, j), append(outs, out)
 		if i == 1 {
-			c.kill("rm1")
-			c.again("rm1")
+			c.Kill("rm1")
+			c.start("rm1")
 		}
 	}
 	open()

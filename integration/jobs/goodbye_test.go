@@ -18,7 +18,7 @@ func TestXargsEndsWithoutAResourceManager(t *testing.T) {
 		await.Slowly(t, "its command runs", func() bool { return strings.Contains(x.stdout.String(), "begun") })
 		all = append(all, x)
 	}
-	c.kill("rm1")
+	c.Kill("rm1")
 	for _, x := range all {
 		if err := x.cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -27,7 +27,7 @@ func TestXargsEndsWithoutAResourceManager(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, x.stderr)
 		}
 	}
-	c.again("rm1")
+	c.start("rm1")
 	await.Slowly(t, "the applications have ended", func() bool {
 		list, err := c.applications().List(t.Context(), nil)
 		if err != nil || len(list) != 2 {

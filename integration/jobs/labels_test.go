@@ -53,7 +53,7 @@ func TestJobsOnLabelledNodes(t *testing.T) {
 	c.showsPartition("gpu", 1)
 
 	admin("-replaceLabelsOnNode", hosts[1]+" "+hosts[2]+"=gpu") // no node is left for spot
-	c.kill(c.leader())
+	c.Kill(c.leader())
 	c.leader()
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func TestOnAMachineOfItsOwn(t *testing.T) {
 	down()
 	var script strings.Builder
 	for _, id := range []string{"rm1", "nm1"} {
-		script.WriteString(c.binary + " " + c.args[id][0] + " --conf " + c.conf + " " + strings.Join(c.args[id][1:], " ") + " >/tmp/" + id + ".log 2>&1 &\n")
+		script.WriteString(strings.Join(c.Command(id), " ") + " >/tmp/" + id + ".log 2>&1 &\n")
 	}
 	for _, f := range [][2]string{{"again", script.String()}, {"conf", c.conf}, {"suspended", l.id}} { // the last one says that all are there
 		if err := os.WriteFile(filepath.Join(home, f[0]), []byte(f[1]), 0o600); err != nil {

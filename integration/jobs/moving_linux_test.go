@@ -116,8 +116,8 @@ func TestStagingWhileHDFSChanges(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			c.kill("nm1")
-			c.again("nm1")
+			c.Kill("nm1")
+			c.start("nm1")
 			await.Slowly(t, "the next node has ended the helper, which stands still", func() bool {
 				return !slices.ContainsFunc(processes("stager", c.dir), func(pid int) bool { return slices.Contains(helpers, pid) })
 			})

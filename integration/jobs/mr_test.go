@@ -286,8 +286,8 @@ func TestKilledNodeManager(t *testing.T) {
 		before = processes("mr-", id)
 		return len(processes("while [ ! -e", id)) >= 2
 	})
-	c.kill("nm1")
-	c.again("nm1")
+	c.Kill("nm1")
+	c.start("nm1")
 	c.ready(1)
 	open()
 	r := j.end()
@@ -312,7 +312,7 @@ func TestKilledLeader(t *testing.T) {
 	id := "container_" + strings.TrimPrefix(app, "application_")
 	await.Slowly(c.t, "mappers run", func() bool { return len(processes("while [ ! -e", id)) >= 2 })
 	lead := c.leader()
-	c.kill(lead)
+	c.Kill(lead)
 	open()
 	r := j.end()
 	if got, want := c.output(out), pipe(t, all, "sort"); got != want {

@@ -37,7 +37,7 @@ func TestJobsEndWithoutADeadNode(t *testing.T) {
 	if len(processes("mr-worker", local(dead))) == 0 {
 		t.Fatal("no worker runs on the node that is to die")
 	}
-	c.kill(dead)
+	c.Kill(dead)
 	await.Until(t, "all that ran there is dead", func() bool {
 		left := processes(local(dead))
 		for _, pid := range left {

@@ -126,9 +126,9 @@ func TestOpportunisticContainersArePausedAndContinue(t *testing.T) {
 	s.advances(t, master)
 	stopped := s.stands(t, first)
 
-	c.kill(c.leader())
-	c.kill("nm1")
-	c.again("nm1")
+	c.Kill(c.leader())
+	c.Kill("nm1")
+	c.start("nm1")
 	s.advances(t, master)
 	c.leader()
 	if n := s.lines(first); n != stopped || s.lines(waits) != 0 {

@@ -36,10 +36,10 @@ func TestLongTasksAreSuspendedForShortOnes(t *testing.T) {
 	nmtest.RealGroups(t)
 	for name, harm := range map[string]func(o *opportunity){
 		"nothing": func(*opportunity) {},
-		"leader":  func(o *opportunity) { o.kill(o.leader()) },
+		"leader":  func(o *opportunity) { o.Kill(o.leader()) },
 		"node": func(o *opportunity) {
-			o.kill("nm1")
-			o.again("nm1")
+			o.Kill("nm1")
+			o.start("nm1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

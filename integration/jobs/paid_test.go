@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,13 +15,8 @@ import (
 // throttle lets all containers of a node have so many ms of a core in a second; 0: all that they want.
 func (c *cluster) throttle(node string, ms int) {
 	c.t.Helper()
-	address := ""
-	for _, a := range c.args[node] {
-		if host, port, ok := strings.Cut(strings.TrimPrefix(a, "yarn.nodemanager.address="), ":"); ok && strings.HasPrefix(a, "yarn.nodemanager.address=") {
-			address = host + "_" + port
-		}
-	}
-	hadooplab.Throttle(c.t, hadooplab.Groups(c.t, "nm-"+address), ms)
+	state := sha256.Sum256([]byte(filepath.Join(c.Home(node), "state", "nm-"+node))) // tells its groups from those of other clusters
+	hadooplab.Throttle(c.t, hadooplab.Groups(c.t, fmt.Sprintf("nm-%s-%x", node, state[:4])), ms)
 }
 
 // stood reports whether an ApplicationMaster has seen a container stand still: that may be over soon, if nobody takes the room.

@@ -63,20 +63,19 @@ func TestPausedMaster(t *testing.T) {
 	await.Slowly(t, "mappers run", func() bool { return len(processes("while [ ! -e", attempt+"_01_")) >= maps })
 	c.node(1)
 	c.ready(2)
-	node, manager := c.run["nm1"].Process, c.run["rm1"].Process
-	node.Signal(syscall.SIGSTOP)
-	t.Cleanup(func() { node.Signal(syscall.SIGCONT) }) // or it doesn't end
+	c.Signal("nm1", syscall.SIGSTOP)
+	t.Cleanup(func() { c.Signal("nm1", syscall.SIGCONT) }) // or it doesn't end
 	first := processes(attempt + "_01_")
 	signal(t, syscall.SIGSTOP, first)
 	await.Slowly(t, "mappers of the second attempt run", func() bool { return len(processes("while [ ! -e", attempt+"_02_")) >= maps })
-	manager.Signal(syscall.SIGSTOP)
-	t.Cleanup(func() { manager.Signal(syscall.SIGCONT) })
+	c.Signal("rm1", syscall.SIGSTOP)
+	t.Cleanup(func() { c.Signal("rm1", syscall.SIGCONT) })
 	signal(t, syscall.SIGCONT, first)
 	open()
 	await.Slowly(t, "the tasks of the first attempt are done", func() bool {
 		return len(processes("echo $CONTAINER_ID", attempt+"_01_")) == 0
 	})
-	manager.Signal(syscall.SIGCONT)
+	c.Signal("rm1", syscall.SIGCONT)
 	if r := j.end(); r.Attempts != 2 || r.FinalStatus != "SUCCEEDED" {
 		t.Errorf("%+v", r)
 	}
@@ -106,7 +105,7 @@ func TestNodeLostInMidShuffle(t *testing.T) {
 	await.Slowly(t, "all mappers but one are done, and the reduce fetches", func() bool {
 		return strings.Contains(j.stderr.String(), "map 9") && len(c.on(other, processes("mr-worker", container))) > 0
 	})
-	c.kill(other)
+	c.Kill(other)
 	signal(t, syscall.SIGKILL, c.on(other, processes("mr-worker", container)))
 	open()
 	r := j.end()

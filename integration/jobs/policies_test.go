@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"heddle/am"
 	"heddle/am/unmanaged"
 	"heddle/conf"
+	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/records"
@@ -71,7 +73,9 @@ func (c *cluster) says(policy string, apps ...string) {
 // byFile changes the policy of the queue as YARN's administrators do: in the file.
 func (c *cluster) byFile(policy string) {
 	c.t.Helper()
-	c.write("capacity-scheduler.xml", map[string]string{defaultQueue + "ordering-policy": policy})
+	if err := daemons.WriteSite(filepath.Join(c.conf, "capacity-scheduler.xml"), map[string]string{defaultQueue + "ordering-policy": policy}); err != nil {
+		c.t.Fatal(err)
+	}
 	if out, err := exec.Command(c.binary, "rmadmin", "--conf", c.conf, "-refreshQueues").CombinedOutput(); err != nil {
 		c.t.Fatalf("%v: %s", err, out)
 	}

@@ -48,9 +48,9 @@ func TestProbesOfTwentyNodesThroughFailures(t *testing.T) {
 		case 0:
 			down := []string{"nm" + strconv.Itoa(1+draw.IntN(nodes)), "nm" + strconv.Itoa(1+draw.IntN(nodes))}
 			for _, id := range slices.Compact(down) {
-				c.kill(id)
+				c.Kill(id)
 				more(50)
-				c.again(id)
+				c.start(id)
 			}
 		case 1:
 			all := processes("executor", c.dir)
@@ -65,9 +65,9 @@ func TestProbesOfTwentyNodesThroughFailures(t *testing.T) {
 			}
 		case 2:
 			id := c.leader()
-			c.kill(id)
+			c.Kill(id)
 			more(100)
-			c.again(id)
+			c.start(id)
 		}
 	}
 	if n := results(other); n == 0 {

@@ -44,14 +44,14 @@ func TestXargsByProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone(t, each[0])
-	c.kill(c.leader())
-	c.kill("nm1")
+	c.Kill(c.leader())
+	c.Kill("nm1")
 	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	x.feed(140, 300)
 	x.eachOnce(300)
-	c.again("nm1")
+	c.start("nm1")
 	c.ready(2)
 	for _, pid := range each {
 		gone(t, pid)
@@ -60,16 +60,10 @@ func TestXargsByProbes(t *testing.T) {
 	c.nothingIsLeft() // also of what the first life of the node that was killed has left
 }
 
-// setting is the value of a key that a node's command line sets.
-func (c *cluster) setting(node, key string) string {
-	i := slices.IndexFunc(c.args[node], func(a string) bool { return strings.HasPrefix(a, key+"=") })
-	return strings.TrimPrefix(c.args[node][i], key+"=")
-}
-
 // showsShortTasks waits until people can see that a node uses all that it was lent.
 func (c *cluster) showsShortTasks(node string) {
 	c.t.Helper()
-	set := func(key string) string { return c.setting(node, key) }
+	set := func(key string) string { return c.Address(node, key) }
 	await.Slowly(c.t, "heddle node -status shows what short tasks have", func() bool {
 		out, err := exec.Command(c.binary, "node", "--conf", c.conf, "-status", set("yarn.nodemanager.address")).Output()
 		return err == nil && strings.Contains(string(out), "Lent-To-Short-Tasks : 2048MB, 4 vcores\n") && strings.Contains(string(out), "Used-By-Short-Tasks : 2048MB, 4 vcores, ")
@@ -188,7 +182,7 @@ func TestNodesWithLongTasksRejectProbes(t *testing.T) {
 	long := c.xargs("-P", "1", "-I{}", "sh", "-c", `while ! test -e end-{}; do sleep 0.02; done`)
 	rejected := func() bool {
 		return slices.ContainsFunc([]string{"nm1", "nm2"}, func(node string) bool {
-			page := must(fetch("http://" + c.setting(node, "yarn.nodemanager.webapp.address") + "/metrics"))
+			page := must(fetch("http://" + c.Address(node, "yarn.nodemanager.webapp.address") + "/metrics"))
 			if !strings.Contains(page, "\nheddle_nm_probes_avoided_total ") {
 				t.Fatalf("%s counts no rejections: %s", node, page)
 			}
@@ -305,7 +299,7 @@ while not os.path.exists("go"): time.sleep(.02)`
 	first := hog("one")
 	await.Until(t, "the first keeps its memory", func() bool { _, err := os.Stat(filepath.Join(c.dir, "full-one")); return err == nil })
 	status := func() string {
-		out, err := exec.Command(c.binary, "node", "--conf", c.conf, "-status", c.setting("nm1", "yarn.nodemanager.address")).Output()
+		out, err := exec.Command(c.binary, "node", "--conf", c.conf, "-status", c.Address("nm1", "yarn.nodemanager.address")).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

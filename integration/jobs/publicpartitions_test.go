@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -43,8 +44,14 @@ func TestPublicConfigurationsWithPartitions(t *testing.T) {
 				t.Setenv("HADOOP_USER_NAME", "analytics")
 				set["hadoop.user.group.static.mapping.overrides"] = "analytics=analytics-privatedata-users"
 			}
-			c := startCluster(t, 1, 0, set)
-			c.hosts = hosts
+			distributed := set["yarn.node-labels.configuration-type"] == "distributed"
+			own := map[string]map[string]string{}
+			for i, label := range x.nodes {
+				if distributed && label != "" {
+					own[fmt.Sprintf("nm%d", i+1)] = map[string]string{"yarn.nodemanager.node-labels.provider.configured-node-partition": label}
+				}
+			}
+			c := startNodes(t, 1, 0, set, own, hosts...)
 			admin := func(args ...string) {
 				t.Helper()
 				if out, err := exec.Command(c.binary, append([]string{"rmadmin", "-conf", c.conf}, args...)...).CombinedOutput(); err != nil {
@@ -52,17 +59,11 @@ func TestPublicConfigurationsWithPartitions(t *testing.T) {
 				}
 			}
 			admin("-addToClusterNodeLabels", x.labels)
-			distributed := set["yarn.node-labels.configuration-type"] == "distributed"
 			for i, label := range x.nodes {
-				switch {
-				case label == "":
-					c.node(i)
-				case distributed:
-					c.node(i, "-D", "yarn.nodemanager.node-labels.provider.configured-node-partition="+label)
-				default:
+				if label != "" && !distributed {
 					admin("-replaceLabelsOnNode", hosts[i]+"="+label)
-					c.node(i)
 				}
+				c.node(i)
 			}
 			c.ready(len(x.nodes))
 			in, _ := c.input(2, 50, 3)

@@ -90,13 +90,7 @@ type state struct {
 }
 
 func (l *ladder) state() (s state, known bool) {
-	var web string
-	for _, a := range l.args["nm1"] {
-		if at, ok := strings.CutPrefix(a, "yarn.nodemanager.webapp.address="); ok {
-			web = at
-		}
-	}
-	resp, err := (&http.Client{Timeout: 5 * time.Second}).Get("http://" + web + "/ws/v1/heddle/containers/" + l.id)
+	resp, err := (&http.Client{Timeout: 5 * time.Second}).Get("http://" + l.Address("nm1", "yarn.nodemanager.webapp.address") + "/ws/v1/heddle/containers/" + l.id)
 	if err != nil {
 		return s, false
 	}
@@ -264,10 +258,10 @@ func (l *ladder) kills(victim string, r rung, want string) {
 		dead = append(dead, "nm1")
 	}
 	for _, id := range dead {
-		l.kill(id)
+		l.Kill(id)
 	}
 	for _, id := range dead {
-		l.again(id)
+		l.start(id)
 	}
 	if out, err := end(); err != nil && len(dead) == 0 {
 		t.Errorf("%v: %s", err, out)

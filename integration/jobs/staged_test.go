@@ -235,8 +235,8 @@ func TestAKilledNodeLeavesNothingStaged(t *testing.T) {
 		staged, err := filepath.Glob(filepath.Join(disk, "out", "*"))
 		return err == nil && len(staged) > 0
 	})
-	c.kill("nm1")
-	c.again("nm1")
+	c.Kill("nm1")
+	c.start("nm1")
 	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

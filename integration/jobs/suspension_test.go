@@ -74,7 +74,7 @@ func TestAShortJobSuspendsALongOne(t *testing.T) {
 	waitShort, openShort := gate(t)
 	short := submit("short", waitShort, outShort, filepath.Join(in, "03"), filepath.Join(in, "04"), filepath.Join(in, "05"))
 	await.Slowly(t, "the short job has its half", func() bool { return begun("short") == 3 })
-	c.kill(c.leader())
+	c.Kill(c.leader())
 	openShort()
 	if r := short.end(); r.FinalStatus != "SUCCEEDED" || r.Attempts != 1 || len(r.Failures) != 0 {
 		t.Fatalf("%+v", r)

@@ -157,17 +157,17 @@ func TestXargsOutlivesFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.kill(c.leader())
+	c.Kill(c.leader())
 	for _, pid := range executors[:3] {
 		gone(t, pid)
 	}
-	c.kill("nm1")
+	c.Kill("nm1")
 	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	x.feed(140, 400)
 	x.eachOnce(400)
-	c.again("nm1")
+	c.start("nm1")
 	c.ready(2)
 	for _, pid := range executors {
 		gone(t, pid)
@@ -248,7 +248,7 @@ func TestXargsLeavesNothing(t *testing.T) {
 	x := c.xargs("-n1", "sh", "-c", `echo $$ > $0; exec sleep 10000`)
 	fmt.Fprintln(x.in, pid)
 	commands := numbers(t, pid, 1)
-	c.kill("rm1")
+	c.Kill("rm1")
 	await.Until(t, "the end by Ctrl-C", func() bool {
 		_ = x.cmd.Process.Signal(syscall.SIGINT) // it may have ended
 		return len(x.done) > 0
