@@ -1,8 +1,6 @@
 package browser
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -31,20 +29,7 @@ func realNode(t *testing.T, c *minicluster.Cluster, set map[string]string) *nm.N
 	} {
 		c.Conf.Set(key, value)
 	}
-	n, err := nm.New(nm.Options{Conf: c.Conf, Log: minicluster.Log(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	})
-	return n
+	return c.NodeManager()
 }
 
 // Links to the logs of an application that had ended led to a 404 of its node. The pages show a container's logs while it runs, and follow them, and afterwards what

@@ -14,9 +14,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
+	"heddle/integration/cluster"
 	"heddle/internal/await"
 	"heddle/internal/needs"
 	"heddle/internal/ports"
@@ -57,23 +57,7 @@ func newAlone(t *testing.T, more map[string]string) *alone {
 	for key, value := range keys {
 		a.set = append(a.set, "-D", key+"="+value)
 	}
-	log, err := os.Create(filepath.Join(a.dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	daemon := a.command("standalone", a.set...)
-	daemon.Stdout, daemon.Stderr = log, log
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = daemon.Process.Signal(syscall.SIGTERM)
-		_ = daemon.Wait()
-		if said, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-			t.Logf("it said:\n%s", said)
-		}
-		_ = log.Close()
-	})
+	cluster.Standalone(t, a.program, a.dir, a.env(), a.set...)
 	await.Slowly(t, "the node is there", func() bool { return strings.Contains(a.get("/ws/v1/cluster/metrics"), `"activeNodes":1,`) })
 	return a
 }
@@ -123,8 +107,12 @@ func (a *alone) open() string {
 func (a *alone) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(a.program, append([]string{name}, args...)...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "USER=root"}
+	cmd.Env = a.env()
 	return cmd
+}
+
+func (a *alone) env() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "USER=root"}
 }
 
 func (a *alone) run(name string, args ...string) string {

@@ -2,6 +2,10 @@
 package cluster
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"heddle/am/client"
@@ -70,4 +74,31 @@ func Applications(t testing.TB, c *daemons.Cluster) *client.Applications {
 		t.Fatal(err)
 	}
 	return apps
+}
+
+// Standalone starts heddle standalone with an environment, and with its log in a file of that name in a folder. It is told to end with the test, which fails if
+// it ended with an error. A test that failed shows the end of the log.
+func Standalone(t testing.TB, binary, dir string, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(binary, append([]string{"standalone"}, args...)...)
+	cmd.Dir, cmd.Env = "/", env
+	log := filepath.Join(dir, "log")
+	to, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	cmd.Stdout, cmd.Stderr = to, to
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("heddle standalone: %v", err)
+		}
+		if said, err := os.ReadFile(log); t.Failed() {
+			t.Logf("the end of its log (%v):\n%s", err, said[max(0, len(said)-6000):])
+		}
+	})
 }

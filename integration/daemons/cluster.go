@@ -46,6 +46,8 @@ type Options struct {
 	Admin ipc.Identity
 	// Protection lists the qualities of protection that it accepts (hadoop.rpc.protection).
 	Protection sasl.Qualities
+	// Keep lets daemons outlive this process.
+	Keep bool
 	// Supervise restarts a daemon that has ended by itself, as an init system does.
 	Supervise bool
 }

@@ -12,12 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes tie a process to this one. It gets a process group of its own, so that ^C in a terminal ends only this
-// process.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
-
 // mountDisk makes a daemon's folder, on a disk of its own if the options ask for that.
 func (c *Cluster) mountDisk(name string) error {
 	if err := os.MkdirAll(c.Home(name), 0o755); err != nil || c.o.Disk == 0 {

@@ -5,12 +5,9 @@ package daemons
 import (
 	"errors"
 	"os"
-	"syscall"
 )
 
 var errLinux = errors.New("only Linux can do that")
-
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func (c *Cluster) mountDisk(name string) error {
 	if c.o.Disk > 0 {

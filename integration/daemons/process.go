@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/deathsig"
 	"heddle/rm"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -68,7 +69,10 @@ func (c *Cluster) start(name string) error {
 	line := c.Command(name)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C in a terminal ends only this process
+	if !c.o.Keep {
+		deathsig.Set(cmd.SysProcAttr)
+	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}

@@ -63,13 +63,12 @@ func (c *cluster) keep(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	k := kept{Dir: c.dir}
-	for _, d := range c.procs {
-		if d.args[0] == "nm" {
-			k.Nodes = append(k.Nodes, d.pid())
-		} else {
-			k.RMs = append(k.RMs, d.pid())
-		}
+	k := kept{Dir: c.Dir()}
+	for _, name := range c.NodeManagers {
+		k.Nodes = append(k.Nodes, c.PID(name))
+	}
+	for _, id := range c.ResourceManagers {
+		k.RMs = append(k.RMs, c.PID(id))
 	}
 	raw, err := json.Marshal(k)
 	if err != nil {
@@ -78,7 +77,7 @@ func (c *cluster) keep(ctx context.Context, w io.Writer) error {
 	if err := os.WriteFile(keptFile(), raw, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nThe cluster keeps running; its pages are at http://%s/cluster\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.web(leader), c.conf(""))
+	fmt.Fprintf(w, "\nThe cluster keeps running; its pages are at http://%s/cluster\n  export HADOOP_CONF_DIR=%s   # then `heddle app -list`, or stock `yarn` and `hadoop jar`\n  make demo-stop   # ends it\n", c.web(leader), c.Conf())
 	return nil
 }
 

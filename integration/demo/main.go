@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -72,20 +73,22 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	c := newCluster(o, dir)
-	defer func() {
-		if err != nil || !o.keep {
-			if err != nil {
-				c.showLogs(os.Stderr)
-			}
-			c.stop()
-			_ = os.RemoveAll(dir)
-		}
-	}()
 	// Containers run as the submitting user, who must be able to reach shared files.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
+	c, err := newCluster(o, dir)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	defer func() {
+		if err != nil || !o.keep {
+			if err != nil {
+				fmt.Fprintln(os.Stderr, c.Tails(2000))
+			}
+			err = errors.Join(err, c.stop(), os.RemoveAll(dir))
+		}
+	}()
 	if err := c.start(ctx); err != nil {
 		return err
 	}

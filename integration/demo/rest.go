@@ -56,9 +56,9 @@ func (c *cluster) leader(ctx context.Context) (string, error) {
 }
 
 func (c *cluster) leads(ctx context.Context) string {
-	for i := range resourceManagers {
-		if info, err := get[clusterInfo](ctx, c, rmID(i), "/ws/v1/cluster/info", "clusterInfo"); err == nil && info.HAState == "ACTIVE" {
-			return rmID(i)
+	for _, id := range c.ResourceManagers {
+		if info, err := get[clusterInfo](ctx, c, id, "/ws/v1/cluster/info", "clusterInfo"); err == nil && info.HAState == "ACTIVE" {
+			return id
 		}
 	}
 	return ""

@@ -27,12 +27,12 @@ func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 // show runs the job, kills the leader in its middle, and prints the result.
 func (c *cluster) show(ctx context.Context, input string) error {
-	text := filepath.Join(c.dir, "text")
+	text := filepath.Join(c.Dir(), "text")
 	files, bytes, err := gather(input, text)
 	if err != nil {
 		return err
 	}
-	out := filepath.Join(c.dir, "words")
+	out := filepath.Join(c.Dir(), "words")
 	say("\nCounting the words of %s: %d files of Go, %d MB", input, files, bytes>>20)
 	say("  heddle mr -input %s -output %s -mapper \"%s\" -combiner … -reducer …\n", text, out, mapper)
 
@@ -82,8 +82,8 @@ func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
 
 // mr returns a command heddle mr on the cluster.
 func (c *cluster) mr(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.heddle, append([]string{"mr"}, args...)...)
-	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf(""))
+	cmd := exec.CommandContext(ctx, c.options.heddle, append([]string{"mr"}, args...)...)
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.Conf())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
@@ -122,12 +122,9 @@ func (c *cluster) strike(ctx context.Context, middle <-chan struct{}) error {
 	if err != nil {
 		return fmt.Errorf("in the middle of the job: %w", err)
 	}
-	i := c.find(old)
-	victim := c.procs[i]
-	c.procs = append(c.procs[:i:i], c.procs[i+1:]...)
-	struck := time.Now()
-	victim.kill()
-	say("\n*** %s, which leads, is killed with SIGKILL (pid %d) ***", old, victim.pid())
+	pid, struck := c.PID(old), time.Now()
+	c.Kill(old)
+	say("\n*** %s, which leads, is killed with SIGKILL (pid %d) ***", old, pid)
 	leader, err := c.leader(ctx)
 	if err != nil {
 		return err
@@ -137,21 +134,7 @@ func (c *cluster) strike(ctx context.Context, middle <-chan struct{}) error {
 		return err
 	}
 	say("*** %s leads after %.2f s; %s is %s with %d containers ***\n", leader, time.Since(struck).Seconds(), a.ID, a.State, a.Containers)
-	again := &daemon{name: victim.name, args: victim.args}
-	if err := c.launch(again); err != nil {
-		return err
-	}
-	c.procs = append([]*daemon{again}, c.procs...)
-	return nil
-}
-
-func (c *cluster) find(name string) int {
-	for i, d := range c.procs {
-		if d.name == name {
-			return i
-		}
-	}
-	return -1
+	return c.Start(old)
 }
 
 // gather copies the Go files below a folder, and counts them and their bytes. It leaves out archives and pictures for

@@ -77,7 +77,7 @@ func (c *cluster) suspended(ctx context.Context) ([]suspendedContainer, error) {
 // first, and the long one without any task that runs twice.
 func (c *cluster) showSuspension(ctx context.Context) error {
 	say("\nSecond act. A long job takes all %d vcores: %d tasks that add up squares, slowly, and its ApplicationMaster.", nodeManagers*nodeCores, longTasks)
-	begun := filepath.Join(c.dir, "begun")
+	begun := filepath.Join(c.Dir(), "begun")
 	if err := os.Mkdir(begun, 0o777); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ type sums struct {
 
 // count prepares a job in a queue, over as many numbers as its tasks have lines together.
 func (c *cluster) count(ctx context.Context, queue, mapper string, tasks, lines int) (*sums, error) {
-	in, out := filepath.Join(c.dir, queue+"-numbers"), filepath.Join(c.dir, queue+"-sum")
+	in, out := filepath.Join(c.Dir(), queue+"-numbers"), filepath.Join(c.Dir(), queue+"-sum")
 	if err := os.Mkdir(in, 0o755); err != nil {
 		return nil, err
 	}

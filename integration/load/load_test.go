@@ -2,16 +2,12 @@ package load
 
 import (
 	"context"
-	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
-	"heddle/conf"
+	"heddle/integration/minicluster"
 	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/ipc"
@@ -29,32 +25,7 @@ func resourceManager(tb testing.TB) Options {
 // configured does the same with some settings.
 func configured(tb testing.TB, set map[string]string) Options {
 	tb.Helper()
-	c, err := conf.Load(conf.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c.Set("heddle.state.dir", filepath.Join(tb.TempDir(), "state"))
-	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
-		c.Set(key, "127.0.0.1:0")
-	}
-	for k, v := range set {
-		c.Set(k, v)
-	}
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	r, err := rm.New(rm.Options{Conf: c, Log: logrus.NewEntry(log)})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	tb.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			tb.Error(err)
-		}
-	})
+	r := minicluster.Start(tb, 1, set).RM(0)
 	return Options{
 		Client:  []string{r.Addr(rm.ClientAddress).String()},
 		Master:  []string{r.Addr(rm.MasterAddress).String()},

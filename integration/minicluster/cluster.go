@@ -16,6 +16,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/ports"
+	"heddle/nm"
 	"heddle/nm/logs/past"
 	"heddle/rm"
 	"heddle/rm/rest"
@@ -117,6 +118,25 @@ func (c *Cluster) run(i int) *member {
 	m := &member{ResourceManager: r, stop: cancel, done: make(chan error, 1)}
 	go func() { m.done <- r.Run(ctx) }()
 	return m
+}
+
+// NodeManager starts a NodeManager with the cluster's configuration. It stops when the test ends.
+func (c *Cluster) NodeManager() *nm.NodeManager {
+	c.t.Helper()
+	n, err := nm.New(nm.Options{Conf: c.Conf, Log: Log(c.t)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	c.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			c.t.Error(err)
+		}
+	})
+	return n
 }
 
 // Leader waits until a ResourceManager leads, and returns its index.

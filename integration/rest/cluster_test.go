@@ -10,12 +10,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	shared "heddle/integration/cluster"
 	"heddle/internal/await"
 	"heddle/internal/ports"
 )
@@ -51,38 +50,10 @@ func start(t *testing.T, heddle, dir, profile string) cluster {
 	t.Helper()
 	c := cluster{conf: filepath.Join(dir, "conf")}
 	site := c.configure(t, dir, profile)
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(heddle, "standalone", "--conf", c.conf)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("heddle standalone: %v", err)
-		}
-		log.Close()
-		if t.Failed() {
-			copyLog(t, log.Name())
-		}
-	})
+	shared.Standalone(t, heddle, dir, append(os.Environ(), "HADOOP_CONF_DIR="+c.conf), "--conf", c.conf)
 	c.rm, c.nm = "http://"+site["yarn.resourcemanager.webapp.address"], "http://"+site["yarn.nodemanager.webapp.address"]
 	await.Slowly(t, "the node has joined", func() bool { return c.ready(t.Context()) })
 	return c
-}
-
-func copyLog(t *testing.T, name string) {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	t.Logf("the last of the log:\n%s", b[max(0, len(b)-4000):])
 }
 
 func (c *cluster) ready(ctx context.Context) bool {
