@@ -59,6 +59,20 @@ type Reason struct {
 	Until          int64 // when a delay is over, in ms
 }
 
+// Because sets the limit that holds the ask, in words, and what would free it.
+func (r *Reason) Because(l Limit, text, free string) { r.Limit, r.Text, r.Free = l, text, free }
+
+// Exceeds sets whose limit it is, what counts against it, the limit itself, and what the ask lacks.
+func (r *Reason) Exceeds(queue, user string, used, bound, short records.Resource) {
+	r.Queue, r.User, r.Used, r.Bound, r.Short = queue, user, used, bound, short
+}
+
+// IsBehind sets the queue and the application whose ask comes first.
+func (r *Reason) IsBehind(queue string, app handle.App) { r.Queue, r.Behind = queue, app }
+
+// Lack sets what the ask lacks.
+func (r *Reason) Lack(short records.Resource) { r.Short = short }
+
 // Explain says for each ask of an application that is pending what holds it. The limits are looked at in the order in
 // which they bind: those that keep the application from having containers at all, those of queues and users, then nodes.
 // Of an application with very many the most urgent ones are explained.

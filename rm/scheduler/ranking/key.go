@@ -31,6 +31,15 @@ func (k *Key) Same(o *Key) bool {
 	return k.Ratio == o.Ratio && k.Capacity == o.Capacity && k.Seq == o.Seq && k.Priority == o.Priority && k.Rank == o.Rank
 }
 
+// Place sets what is compared first, and reports whether that has changed it.
+func (k *Key) Place(rank uint8, ratio float64) bool {
+	if k.Rank == rank && k.Ratio == ratio {
+		return false
+	}
+	k.Rank, k.Ratio = rank, ratio
+	return true
+}
+
 // Less reports whether one element is served before another.
 func (e *Arena) Less(r Rule, i, j int32) bool {
 	a, b := &e.at[i].key, &e.at[j].key

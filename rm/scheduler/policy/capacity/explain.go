@@ -27,24 +27,22 @@ func (p *Policy) explainBlocked(a *core.App, d *core.Demand, r *explain.Reason) 
 		return false
 	case at.from != nil && !p.s.Calc.Fits(&d.Size, &at.room):
 		q := &p.s.Queues[p.s.Apps[at.from.App].Leaf]
-		r.Queue, r.Behind = q.Cfg.Path, at.from.App
-		r.Text = fmt.Sprintf("what its queue could have is reserved for queue %s, where the ask of %s of %s is larger than what is left", r.Queue,
-			explain.Another, p.s.Format(at.from.Capability))
-		r.Free = "the end of containers until that ask fits, or its withdrawal"
-		r.Short = explain.Lacks(d.Size, at.room)
+		r.IsBehind(q.Cfg.Path, at.from.App)
+		r.Because(explain.BehindOthers, fmt.Sprintf("what its queue could have is reserved for queue %s, where the ask of %s of %s is larger than what is left", r.Queue,
+			explain.Another, p.s.Format(at.from.Capability)), "the end of containers until that ask fits, or its withdrawal")
+		r.Lack(explain.Lacks(d.Size, at.room))
 	case at.by != nil && at.by != d && p.earlier(at.by, a, d):
-		r.Queue, r.Behind = p.s.Queues[a.Leaf].Cfg.Path, at.by.App
-		whose := explain.Another
-		if at.by.App == d.App && a.Live {
-			whose, r.Behind = "the same application", handle.NoApp
+		app, whose := at.by.App, explain.Another
+		if app == d.App && a.Live {
+			app, whose = handle.NoApp, "the same application"
 		}
-		r.Text = fmt.Sprintf("it is behind %s, whose ask of %s exceeds the %s that queue %s can still have", whose,
-			p.s.Format(at.by.Capability), p.s.Format(at.room.Max(records.Resource{})), r.Queue)
-		r.Free = "the end of containers until that ask fits, its withdrawal, or a higher maximum-capacity"
+		r.IsBehind(p.s.Queues[a.Leaf].Cfg.Path, app)
+		r.Because(explain.BehindOthers, fmt.Sprintf("it is behind %s, whose ask of %s exceeds the %s that queue %s can still have", whose,
+			p.s.Format(at.by.Capability), p.s.Format(at.room.Max(records.Resource{})), r.Queue),
+			"the end of containers until that ask fits, its withdrawal, or a higher maximum-capacity")
 	default:
 		return false
 	}
-	r.Limit = explain.BehindOthers
 	return true
 }
 
@@ -64,12 +62,11 @@ func (p *Policy) explainUser(leaf int32, u *core.User, r *explain.Reason) bool {
 	if !p.OverUserLimit(q, u) {
 		return false
 	}
-	r.Limit, r.Queue, r.User, r.Used, r.Bound = explain.UserLimit, q.Cfg.Path, u.Name, u.Used, p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight)
-	r.Short = p.s.Calc.Measure(u.Used.Sub(r.Bound)).Max(records.Resource{})
-	r.Text = fmt.Sprintf("user %s has %s of queue %s, more than the limit of %s that each of its active users has now",
-		r.User, p.s.Format(r.Used), r.Queue, p.s.Format(r.Bound))
-	r.Free = "the end of containers of the user, less demand of the queue's other users, or a higher user-limit-factor or " +
-		"minimum-user-limit-percent"
+	bound := p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight)
+	r.Exceeds(q.Cfg.Path, u.Name, u.Used, bound, p.s.Calc.Measure(u.Used.Sub(bound)).Max(records.Resource{}))
+	r.Because(explain.UserLimit, fmt.Sprintf("user %s has %s of queue %s, more than the limit of %s that each of its active users has now",
+		r.User, p.s.Format(r.Used), r.Queue, p.s.Format(r.Bound)),
+		"the end of containers of the user, less demand of the queue's other users, or a higher user-limit-factor or minimum-user-limit-percent")
 	return true
 }
 
@@ -110,11 +107,10 @@ func (p *Policy) ExplainMasters(a *core.App, u *core.User, r *explain.Reason) bo
 		explain.HeldByQueueMasters(s, a, masters.limit, r)
 		return true
 	}
-	r.Limit, r.Queue, r.User, r.Used = explain.UserMasters, q.Cfg.Path, a.Spec.User, u.AmUsed
-	r.Bound = p.userAMLimit(q, u, &masters.limit, masters.users)
-	r.Text = fmt.Sprintf("ApplicationMasters of user %s in queue %s have %s and may have %s; %s more is too much",
-		r.User, r.Queue, s.Format(r.Used), s.Format(r.Bound), s.Format(a.Am))
-	r.Free = "the end of an application of the user, a higher minimum-user-limit-percent or maximum-am-resource-percent"
-	r.Short = s.Calc.Measure(r.Used.Add(a.Am).Sub(r.Bound)).Max(records.Resource{})
+	bound := p.userAMLimit(q, u, &masters.limit, masters.users)
+	r.Exceeds(q.Cfg.Path, a.Spec.User, u.AmUsed, bound, s.Calc.Measure(u.AmUsed.Add(a.Am).Sub(bound)).Max(records.Resource{}))
+	r.Because(explain.UserMasters, fmt.Sprintf("ApplicationMasters of user %s in queue %s have %s and may have %s; %s more is too much",
+		r.User, r.Queue, s.Format(r.Used), s.Format(r.Bound), s.Format(a.Am)),
+		"the end of an application of the user, a higher minimum-user-limit-percent or maximum-am-resource-percent")
 	return true
 }

@@ -72,18 +72,22 @@ func (p *Policy) Bound(q *core.Queue, shares []queue.Share) { p.s.BoundByShares(
 // QueueKey orders queues by what they use of what they are guaranteed (Hadoop: PriorityUtilizationQueueOrderingPolicy).
 func (p *Policy) QueueKey(q *core.Queue, r ranking.Rule) bool {
 	k := p.s.Rankings.Key(q.El)
-	before := *k
-	k.Capacity, k.Ratio = float64(q.AbsoluteCapacity), 0
+	next := *k
+	next.Capacity, next.Ratio = float64(q.AbsoluteCapacity), 0
 	if q.GuaranteedShare > 0 {
-		k.Ratio = float64(float32(p.s.Calc.Share(&q.Used) / q.GuaranteedShare))
+		next.Ratio = float64(float32(p.s.Calc.Share(&q.Used) / q.GuaranteedShare))
 	}
 	if r == ranking.ByPriorityAndUse {
-		k.Rank, k.Priority = 0, q.Cfg.Priority
-		if k.Ratio >= 1 {
-			k.Rank = 1
+		next.Rank, next.Priority = 0, q.Cfg.Priority
+		if next.Ratio >= 1 {
+			next.Rank = 1
 		}
 	}
-	return !k.Same(&before)
+	if k.Same(&next) {
+		return false
+	}
+	*k = next
+	return true
 }
 
 // AppKey orders the applications of a fair leaf by the memory that they have (Hadoop: FairOrderingPolicy), and those of a leaf whose
@@ -93,19 +97,16 @@ func (p *Policy) AppKey(a *core.App, r ranking.Rule) bool {
 	switch r {
 	case ranking.ByAppUse:
 	case ranking.ByRatio:
-		before := *k
-		k.Rank, k.Ratio = p.s.LeafKey(a)
-		return !k.Same(&before)
+		return k.Place(p.s.LeafKey(a))
 	default:
 		return false
 	}
-	before := k.Ratio
 	used, pending := p.s.Memory(a)
-	k.Ratio = float64(used)
+	ratio := float64(used)
 	if p.s.Queues[a.Leaf].Cfg.SizeBasedWeight {
-		k.Ratio /= measure.SizeWeight(used, pending)
+		ratio /= measure.SizeWeight(used, pending)
 	}
-	return k.Ratio != before
+	return k.Place(k.Rank, ratio)
 }
 
 func (p *Policy) HeldByOwn(*core.App, *core.Demand) bool { return false }

@@ -22,16 +22,15 @@ func (p *Policy) explainOwn(a *core.App, d *core.Demand, r *explain.Reason) bool
 		if e.Pending == 0 || !p.s.BelowMaximum(a.Leaf, &e.Size) || !p.s.Calc.Fits(&e.Size, &largest) {
 			continue
 		}
-		r.Limit, r.Short = explain.BehindOwn, records.Resource{}
-		r.Text = fmt.Sprintf("the application's request for %s, of priority %d, is more urgent, and comes first on the nodes that are large enough for it",
-			p.s.Format(e.Capability), e.Priority)
-		r.Free = "room for that request, or its withdrawal"
+		r.Lack(records.Resource{})
+		r.Because(explain.BehindOwn, fmt.Sprintf("the application's request for %s, of priority %d, is more urgent, and comes first on the nodes that are large enough for it",
+			p.s.Format(e.Capability), e.Priority), "room for that request, or its withdrawal")
 		return true
 	}
 	// An earlier one may have gone above a maximum since; the next look at starved applications shows that.
-	r.Limit, r.Short = explain.BehindOwn, records.Resource{}
-	r.Text = "a more urgent request of the application came first when it was last looked at; it is looked at again at the next update of shares"
-	r.Free = "the next update of shares"
+	r.Lack(records.Resource{})
+	r.Because(explain.BehindOwn, "a more urgent request of the application came first when it was last looked at; it is looked at again at the next update of shares",
+		"the next update of shares")
 	return true
 }
 

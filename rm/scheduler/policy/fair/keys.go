@@ -8,16 +8,16 @@ import (
 )
 
 // fairKey is YARN's FairSharePolicy: those below their minimum share first, by how far; then by memory over weight.
-func (p *Policy) fairKey(k *ranking.Key, used, pending, minimum *records.Resource, weight float64) {
+func fairKey(used, pending, minimum *records.Resource, weight float64) (rank uint8, ratio float64) {
 	m := used[records.Memory]
 	low := min(minimum[records.Memory], m+pending[records.Memory])
 	switch {
 	case m < low:
-		k.Rank, k.Ratio = 0, float64(m)/float64(max(low, 1))
+		return 0, float64(m) / float64(max(low, 1))
 	case weight > 0:
-		k.Rank, k.Ratio = 1, float64(m)/weight
+		return 1, float64(m) / weight
 	default:
-		k.Rank, k.Ratio = 2, float64(m)
+		return 2, float64(m)
 	}
 }
 
@@ -25,7 +25,7 @@ func (p *Policy) fairKey(k *ranking.Key, used, pending, minimum *records.Resourc
 // by shares of the cluster over weight, the largest first. It reports whether that has changed.
 func (p *Policy) dominantKey(k *ranking.Key, was *measure.Shares, used, minimum *records.Resource, weight float64) bool {
 	var shares measure.Shares
-	dominant, rank := 0, k.Rank
+	dominant, rank := 0, uint8(1)
 	for i, n := range used {
 		if p.s.Calc.Cluster[i] > 0 {
 			shares[i] = float64(n) / float64(p.s.Calc.Cluster[i])
@@ -34,9 +34,8 @@ func (p *Policy) dominantKey(k *ranking.Key, was *measure.Shares, used, minimum 
 			dominant = i
 		}
 	}
-	k.Rank = 1
 	if minimum[dominant] > used[dominant] {
-		k.Rank = 0
+		rank = 0
 		for i, n := range used {
 			shares[i] = 1
 			if minimum[i] > 0 {
@@ -48,10 +47,10 @@ func (p *Policy) dominantKey(k *ranking.Key, was *measure.Shares, used, minimum 
 			shares[i] /= weight
 		}
 	} else {
-		k.Rank = 2
+		rank = 2
 	}
 	measure.Descend(shares[:])
-	if k.Rank == rank && shares == *was {
+	if !k.Place(rank, k.Ratio) && shares == *was {
 		return false
 	}
 	*was = shares

@@ -13,7 +13,6 @@ import (
 
 // Hadoop: FairSharePolicy.FairShareComparator.
 func TestFairKeys(t *testing.T) {
-	c := start(t, `<queue name="a"/>`, nil)
 	for name, x := range map[string]struct {
 		used, pending, least int64
 		weight               float64
@@ -30,11 +29,9 @@ func TestFairKeys(t *testing.T) {
 		"of weight 0, below its minimum share":     {1, 9, 4, 0, 0, 0.25},
 		"of a small weight, which counts for more": {4, 9, 0, 0.5, 1, 8192},
 	} {
-		k := ranking.Key{Rank: 9, Ratio: -1}
 		used, pending, least := gb(x.used), gb(x.pending), gb(x.least)
-		c.p.fairKey(&k, &used, &pending, &least, x.weight)
-		if k.Rank != x.rank || k.Ratio != x.ratio {
-			t.Errorf("%s: rank %d, ratio %v, want %d, %v", name, k.Rank, k.Ratio, x.rank, x.ratio)
+		if rank, ratio := fairKey(&used, &pending, &least, x.weight); rank != x.rank || ratio != x.ratio {
+			t.Errorf("%s: rank %d, ratio %v, want %d, %v", name, rank, ratio, x.rank, x.ratio)
 		}
 	}
 }

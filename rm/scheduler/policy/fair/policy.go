@@ -73,9 +73,7 @@ func (p *Policy) QueueKey(q *core.Queue, r ranking.Rule) bool {
 	k := p.s.Rankings.Key(q.El)
 	switch r {
 	case ranking.ByFairness:
-		before := *k
-		p.fairKey(k, &q.Used, &q.Pending, &q.Guaranteed, q.Cfg.Fair.Weight)
-		return !k.Same(&before)
+		return k.Place(fairKey(&q.Used, &q.Pending, &q.Guaranteed, q.Cfg.Fair.Weight))
 	case ranking.ByDominance:
 		return p.dominantKey(k, p.s.Rankings.Shares(q.El), &q.Used, &q.Guaranteed, q.Cfg.Fair.Weight)
 	}
@@ -87,15 +85,11 @@ func (p *Policy) AppKey(a *core.App, r ranking.Rule) bool {
 	k := p.s.Rankings.Key(a.El)
 	switch r {
 	case ranking.ByFairness:
-		before := *k
-		p.fairKey(k, &a.Used, &a.PendingSum, &records.Resource{}, p.appWeight(a))
-		return !k.Same(&before)
+		return k.Place(fairKey(&a.Used, &a.PendingSum, &records.Resource{}, p.appWeight(a)))
 	case ranking.ByDominance:
 		return p.dominantKey(k, p.s.Rankings.Shares(a.El), &a.Used, &records.Resource{}, p.appWeight(a))
 	case ranking.ByRatio:
-		before := *k
-		k.Rank, k.Ratio = p.s.LeafKey(a)
-		return !k.Same(&before)
+		return k.Place(p.s.LeafKey(a))
 	}
 	return false
 }
