@@ -47,7 +47,7 @@ func TestNodePage(t *testing.T) {
 	tab.Click("#who summary")
 	tab.Click("#who form button")
 	saysWho(tab, "boss")
-	tab.Until(`document.querySelector("#ran canvas")?.height > 20 && document.querySelector("#drain")`)
+	tab.Until(`document.querySelector("#ran canvas")?.style.height && document.querySelector("#drain")`)
 	tab.Eval(`{ window.confirm = () => true; document.querySelector("#ran-table").open = true; 0 }`, nil)
 	tab.Until(`document.querySelector("#ran-table tbody tr bdi")?.textContent.includes("onerror")`)
 	accessible(t, tab, "node page")

@@ -60,7 +60,7 @@ func TestMapOfNodes(t *testing.T) {
 	node := c.Node(minicluster.NodeOptions{})
 	tab := Open(t, 360, 700)
 	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=suspended")
-	tab.Until(`document.querySelector("#nodes-map canvas")?.height > 20 && document.querySelector("#nodes-map .plot").getAttribute("aria-label").startsWith("1 node in 1 rack, 0 lost")`)
+	tab.Until(`document.querySelector("#nodes-map canvas")?.style.height && document.querySelector("#nodes-map .plot").getAttribute("aria-label").startsWith("1 node in 1 rack, 0 lost")`)
 	var wide bool
 	tab.Eval(`document.documentElement.scrollWidth > innerWidth`, &wide)
 	if wide {
@@ -70,12 +70,24 @@ func TestMapOfNodes(t *testing.T) {
 		return strings.Contains(ask(t, "http://"+c.Conf.Text(rm.WebAddress)+"/ws/v1/heddle/node-map"), `"speedClass":[1]`)
 	})
 	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=speed")
-	tab.Until(`document.querySelector("#nodes-map canvas")?.height > 20`)
+	tab.Until(`document.querySelector("#nodes-map canvas")?.style.height`)
 	tab.Until(`(document.querySelector("#nodes-map .plot").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })), document.querySelector("#nodes-map").textContent.includes("speed class 1"))`)
 	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=staged")
-	tab.Until(`document.querySelector("#nodes-map canvas")?.height > 20 && document.body.textContent.includes("the stronger, the more: input in memory")`)
+	tab.Until(`document.querySelector("#nodes-map canvas")?.style.height && document.body.textContent.includes("the stronger, the more: input in memory")`)
 	tab.Eval(`{ const p = document.querySelector("#nodes-map .plot"); for (const key of ["ArrowRight", "Enter"]) p.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }`, nil)
 	tab.Until(`document.querySelector("h1")?.textContent === "` + node.ID.String() + `" && document.body.textContent.includes("No container that you may see lives here")`)
+	var said []string // by a map that isn't laid out yet, and when its figures change, a node goes, and another goes
+	tab.Eval(`import(new URL("/cluster/static/heatmap.js", location).href).then(({ heatMap }) => {
+		const spec = (...nodes) => ({ id: "new", racks: [{ name: "/r", nodes }], by: "use", label: "new", look: () => ({ part: 0 }), tell: (n) => [n.id, n.use] });
+		const place = heatMap(spec({ id: "a", use: 1 }, { id: "b", use: 1 }));
+		document.querySelector("main").append(place);
+		place.querySelector(".plot").dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+		const tip = () => place.querySelector(".tip").textContent;
+		return [tip(), ...[[{ id: "a", use: 2 }, { id: "b", use: 2 }], [{ id: "b", use: 3 }], [{ id: "c", use: 4 }]].map((nodes) => (heatMap(spec(...nodes)), tip()))];
+	})`, &said)
+	if got := strings.Join(said, " "); got != "b1 b2 b3 " {
+		t.Errorf("of its last node a new map says %q, want it to follow the node's figures", got)
+	}
 	for _, s := range tab.Errors() {
 		if !strings.Contains(s, `"source":"network"`) { // the node has no web port
 			t.Errorf("the page said %q", s)

@@ -35,9 +35,9 @@ var pictures = []struct {
 	{"overview-dark", "/cluster/overview?span=1h", "dark", 900, `document.querySelector("#use canvas") && document.querySelector(".news li")`},
 	{"waiting", "/cluster/waiting", "light", 500, `document.querySelector("table tbody tr")`},
 	{"queues", "/cluster/scheduler", "light", 800, `document.body.textContent.includes("root.adhoc")`},
-	{"nodes", "/cluster/nodes/map", "light", 500, `document.querySelector("#nodes-map canvas")?.height > 20`},
+	{"nodes", "/cluster/nodes/map", "light", 500, `document.querySelector("#nodes-map canvas")?.style.height`},
 	{"labels", "/cluster/nodelabels", "light", 800, `document.querySelector("#shares-gpu tbody tr")`},
-	{"node", "/cluster/node/NODE", "light", 1200, `document.querySelector("#ran canvas")?.height > 20 && document.querySelector("dl") && document.body.textContent.includes("Pressure")`},
+	{"node", "/cluster/node/NODE", "light", 1200, `document.querySelector("#ran canvas")?.style.height && document.querySelector("dl") && document.body.textContent.includes("Pressure")`},
 }
 
 // TestPictures draws the pictures of the documents from a cluster under load, so that they can't be old: make screenshots sets HEDDLE_PICTURES to their folder, and

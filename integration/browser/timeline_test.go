@@ -18,7 +18,7 @@ func TestContainersOverTime(t *testing.T) {
 	at := "http://" + c.Conf.Text(rm.WebAddress)
 	tab := Open(t, 1400, 900)
 	tab.Go(at + "/cluster/app/" + id.String() + "?lanes=stage&size=dense")
-	tab.Until(`document.querySelector("#timeline canvas")?.height > 20`)
+	tab.Until(`document.querySelector("#timeline canvas")?.style.height`)
 	tab.Eval(`document.querySelector("#timeline-table").open = true`, nil)
 	tab.Until(`document.querySelector("#timeline-table tbody tr")?.textContent.includes("container_")`)
 	var tip string

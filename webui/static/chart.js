@@ -1,5 +1,5 @@
 // Curves over time, drawn by uPlot. A chart stays in the page when that is patched, and gets new data.
-import { el, here } from './dom.js';
+import { el, here, say } from './dom.js';
 
 const charts = new Map(); // by id
 let library;
@@ -92,10 +92,12 @@ class Chart {
 
   update(spec) {
     const same = spec.series.map((s) => s.name).join('\n') === this.spec.series.map((s) => s.name).join('\n');
+    const shown = this.tip.hasChildNodes() ? this.spec.times[this.at] : null;
     this.spec = spec;
     this.box.setAttribute('aria-label', spec.label);
     if (same) this.picture?.setData(data(spec));
     else this.again();
+    if (shown !== null) this.show(spec.times.indexOf(shown)); // the figures of the same time, which may have changed
   }
 
   /** show writes the figures at a point beside the chart. */
@@ -103,7 +105,7 @@ class Chart {
     const { spec } = this;
     if (i === null || i === undefined || !(i in spec.times)) return this.tip.replaceChildren();
     this.at = i;
-    this.tip.replaceChildren(el('b', {}, when(spec.times[i])),
+    say(this.tip, el('b', {}, when(spec.times[i])),
       ...spec.series.map((s) => el('span', {}, el('i', { class: `key ${s.colour.slice(2)}${s.line ? ' dashed' : ''}` }), `${s.name} ${spec.format(s.values[i])}`)));
   }
 

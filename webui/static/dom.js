@@ -47,6 +47,12 @@ export function el(name, attributes = {}, ...children) {
   return e;
 }
 
+/** say puts words in place of others, if they differ: a reader that hears the page isn't told the same again. */
+export function say(place, ...children) {
+  const said = el('div', {}, ...children);
+  if (said.textContent !== place.textContent) place.replaceChildren(...said.childNodes);
+}
+
 /** reachable is an address of a page or proxied page of an application below the prefix, if this server is behind one: browsers may see no other address of the cluster. */
 function reachable(url) {
   const proxied = root.pathname !== '/' && /^\/(proxy|cluster\/app)\/application_/.test(url.pathname);

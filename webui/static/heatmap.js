@@ -1,5 +1,5 @@
 // A map of nodes by rack, on a canvas: ten thousand of them are drawn in some milliseconds.
-import { el } from './dom.js';
+import { el, say } from './dom.js';
 
 const maps = new Map(); // by id
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -29,10 +29,11 @@ class HeatMap {
     if (!same) this.layout();
   }
 
-  /** layout finds a place for each node. */
+  /** layout finds a place for each node. A node that is chosen stays so, wherever it goes, and what is told of it is told anew. */
   layout() {
     const width = Math.floor(this.box.clientWidth);
     if (!width) return;
+    const chosen = this.cells?.[this.chosen]?.node.id;
     const { racks } = this.spec;
     const n = racks.reduce((sum, r) => sum + r.nodes.length, 0);
     const step = side(n);
@@ -52,6 +53,8 @@ class HeatMap {
     this.canvas.height = y * scale;
     Object.assign(this.canvas.style, { width: `${width}px`, height: `${y}px` });
     this.box.setAttribute('aria-label', this.spec.label);
+    this.chosen = this.cells.findIndex(({ node }) => node.id === chosen);
+    this.tell();
     this.draw();
   }
 
@@ -103,9 +106,13 @@ class HeatMap {
     if (i === this.chosen) return;
     this.chosen = i;
     this.draw();
-    const cell = this.cells?.[i];
+    this.tell();
+  }
+
+  tell() {
+    const cell = this.cells?.[this.chosen];
     this.box.classList.toggle('hand', Boolean(cell));
-    this.tip.replaceChildren(...(cell ? this.spec.tell(cell.node) : []));
+    say(this.tip, cell ? this.spec.tell(cell.node) : []);
   }
 
   over(e) {
@@ -117,7 +124,8 @@ class HeatMap {
   key(e) {
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns };
     if (e.key === 'Enter') return this.open();
-    const last = this.cells.length - 1;
+    if (!this.cells) this.layout(); // a key may come before the observer of the size
+    const last = (this.cells?.length ?? 0) - 1;
     const to = { Home: 0, End: last }[e.key] ?? (e.key in steps ? Math.max(this.chosen, 0) + (this.chosen < 0 ? 0 : steps[e.key]) : null);
     if (to === null) return;
     e.preventDefault();
@@ -130,7 +138,7 @@ class HeatMap {
   }
 }
 
-/** heatMap is a map: {id, racks: [{name, nodes}], by: what is shown of them, label, look(node) → {part, kind?}, tell(node) → elements, open(node)}. */
+/** heatMap is a map: {id, racks: [{name, nodes}], each node with its id, by: what is shown of them, label, look(node) → {part, kind?}, tell(node) → elements, open(node)}. */
 export function heatMap(spec) {
   const old = maps.get(spec.id);
   if (old?.place.isConnected) {

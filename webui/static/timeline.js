@@ -1,5 +1,5 @@
 // The containers of an application over time, on a canvas: each a bar with its steps. Only what is in sight is drawn, so that ten thousand don't stutter.
-import { badge, el, here, span as lasting, time } from './dom.js';
+import { badge, el, here, say, span as lasting, time } from './dom.js';
 
 const charts = new Map(); // by id
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -59,6 +59,7 @@ class Timeline {
     this.room.style.height = `${height}px`;
     this.box.style.height = `${Math.min(height, 480)}px`;
     this.box.setAttribute('aria-label', spec.label);
+    this.say();
     this.draw();
   }
 
@@ -141,8 +142,12 @@ class Timeline {
   choose(b) {
     if (b === this.chosen) return;
     this.chosen = b;
-    this.tip.replaceChildren(...(b ? this.tell(b.c) : []));
+    this.say();
     this.draw();
+  }
+
+  say() {
+    say(this.tip, this.chosen ? this.tell(this.chosen.c) : []);
   }
 
   tell(c) {
