@@ -15,8 +15,8 @@ import (
 // attempts begin, launch their ApplicationMasters and end.
 type attempts struct {
 	*core
-	applications *applications
-	containers   *containers
+	containers *containers
+	endApp     func(*ledger.Application, pb.YarnApplicationState, pb.FinalApplicationStatus, string)
 }
 
 // startAttempt begins the next attempt: it asks for a container, or, when the ApplicationMaster runs elsewhere, waits for it to register.
@@ -79,9 +79,7 @@ func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt,
 // failAttempt ends the current attempt as failed; the next one begins, unless there were too many.
 func (at *attempts) failAttempt(app *ledger.Application, attempt *ledger.Attempt, end attemptEnd) {
 	end.state = pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED
-	if app.Context.GetUnmanagedAm() {
-		end.excused = false
-	}
+	end.excused = end.excused && !app.Context.GetUnmanagedAm()
 	at.Log.WithField("attempt", attempt.ID).WithField("exit", end.exit).WithField("excused", end.excused).
 		WithField("diagnostics", end.diagnostics).Warn("attempt failed")
 	at.endAttempt(app, attempt, end)
@@ -90,13 +88,13 @@ func (at *attempts) failAttempt(app *ledger.Application, attempt *ledger.Attempt
 		at.startAttempt(app)
 		return
 	}
-	at.applications.endApp(app, pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, fmt.Sprintf(
+	at.endApp(app, pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, fmt.Sprintf(
 		"Application %v failed %d times%s due to %s. Failing the application.",
 		app.ID, failed, failures.Limits(app, at.Settings.GlobalMaxAttempts), end.diagnostics))
 }
 
-// amEnded handles the end of the current attempt's own container.
-func (at *attempts) amEnded(app *ledger.Application, attempt *ledger.Attempt, exit int32, diagnostics string) {
+// masterEnded handles the end of the current attempt's own container.
+func (at *attempts) masterEnded(app *ledger.Application, attempt *ledger.Attempt, exit int32, diagnostics string) {
 	if attempt.State == ledger.AttemptFinishing {
 		at.finish(app, attempt, exit)
 		return
@@ -112,10 +110,8 @@ func (at *attempts) amEnded(app *ledger.Application, attempt *ledger.Attempt, ex
 // finish ends an application whose ApplicationMaster has unregistered.
 func (at *attempts) finish(app *ledger.Application, attempt *ledger.Attempt, exit int32) {
 	final, diagnostics := attempt.FinalStatus, attempt.Diagnostics
-	at.endAttempt(app, attempt, attemptEnd{
-		state: pb.YarnApplicationAttemptState_APP_ATTEMPT_FINISHED, exit: exit,
-	})
-	at.applications.endApp(app, pb.YarnApplicationState_FINISHED, final, diagnostics)
+	at.endAttempt(app, attempt, attemptEnd{state: pb.YarnApplicationAttemptState_APP_ATTEMPT_FINISHED, exit: exit})
+	at.endApp(app, pb.YarnApplicationState_FINISHED, final, diagnostics)
 }
 
 // FailAttempt ends an attempt as failed at a caller's request.

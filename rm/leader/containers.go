@@ -16,15 +16,17 @@ import (
 // containers are allocated, started and ended here, in the ledger and in the scheduler.
 type containers struct {
 	*core
-	attempts   *attempts
 	preempting *preempting
-	sizes      *resize.Sizes
-	levels     *level.Levels
-	reports    *report.Reports
-	meters     *hints.Meters
-	unstarted  unstarted.List
-	inherited  unstarted.List // those that an earlier leader granted, and whose time is shorter
-	refs       ledger.Refs
+	// These hear of the containers that ApplicationMasters run in: the second one of the current attempt's.
+	masterGranted func(*ledger.Application, *ledger.Container)
+	masterEnded   func(app *ledger.Application, attempt *ledger.Attempt, exit int32, diagnostics string)
+	sizes         *resize.Sizes
+	levels        *level.Levels
+	reports       *report.Reports
+	meters        *hints.Meters
+	unstarted     unstarted.List
+	inherited     unstarted.List // those that an earlier leader granted, and whose time is shorter
+	refs          ledger.Refs
 
 	// Kept for their memory.
 	granted []*appSoft                  // that step gives containers to

@@ -109,8 +109,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		return c
 	}
 	if am {
-		cs.attempts.pass(soft, nil, soft.launches.Admit())
-		cs.attempts.launch(app, granted(0))
+		cs.masterGranted(app, granted(0))
 		return
 	}
 	deadline := cs.Now().Add(cs.Settings.AllocationExpiry)

@@ -29,9 +29,11 @@ func (at *attempts) pass(soft *appSoft, over, again []string) {
 	}
 }
 
-// launch tells a node to start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may
+// launch tells a node to start the ApplicationMaster that it was chosen for, and admits the hosts again that were passed over for it. It is tried for a while, as the node may
 // just be restarting; then the attempt fails, which isn't held against the application.
 func (at *attempts) launch(app *ledger.Application, c *ledger.Container) {
+	soft := at.apps[app.ID]
+	at.pass(soft, nil, soft.launches.Admit())
 	l := Launch{Container: session.GrantOf(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
 	at.AfterCommit(func() {
 		at.Go(func(ctx context.Context) { at.tryLaunch(ctx, l) })

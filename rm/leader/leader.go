@@ -234,10 +234,11 @@ func (c *core) divider(levels *level.Levels) *dividing {
 func (l *Leader) introduce() {
 	l.applications.attempts, l.applications.containers = l.attempts, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests
-	l.attempts.applications, l.attempts.containers = l.applications, l.containers
+	l.attempts.endApp, l.attempts.containers = l.applications.endApp, l.containers
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
 	l.masters.preempting, l.masters.requests, l.masters.sizes = l.preempting, l.requests, l.sizes
-	l.containers.attempts, l.containers.preempting, l.containers.sizes = l.attempts, l.preempting, l.sizes
+	l.containers.masterGranted, l.containers.masterEnded = l.attempts.launch, l.attempts.masterEnded
+	l.containers.preempting, l.containers.sizes = l.preempting, l.sizes
 	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers, l.nodeManagers.hosts = l.applications, l.attempts, l.containers, l.hosts
 }

@@ -58,7 +58,7 @@ func (cs *containers) containerEndedAt(c *ledger.Container, exit int32, diagnost
 	attempt := app.Current()
 	cs.completeAt(app, c, exit, diagnostics, times)
 	if c.AM && attempt.AMContainer == c.ID && !attempt.State.Ended() {
-		cs.attempts.amEnded(app, attempt, exit, diagnostics)
+		cs.masterEnded(app, attempt, exit, diagnostics)
 	}
 }
 
