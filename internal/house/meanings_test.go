@@ -46,6 +46,17 @@ var meanings = []struct {
 		},
 	},
 	{
+		"order", "what a daemon is told to do, or an ApplicationMaster's worker", "what sorts is a ranking, or an ordering policy; a list that is sorted says of what it is",
+		[]string{
+			"am/mapreduce/...", "am/stage", "am/xargs", "integration/shorttasks", "nm/container", "nm/service", "nm/suspend", "nm/warming", "rm/leader/level", "rm/leader/session",
+			"rm/leader/warming", "rm/service", "yarn/protocol",
+		},
+	},
+	{
+		"lent", "the part of a node for short tasks, and of a slot for a copy", "a partition that isn't exclusive shares its nodes",
+		[]string{"am/stage", "nm/...", "rm/leader", "rm/leader/lending", "rm/leader/session", "rm/rest/lists", "yarn/wire"},
+	},
+	{
 		"level", "how far a container is suspended; of a log, how much it tells", "nodes of like speed are of a speed class",
 		[]string{
 			"hdfsadapter/jvm", "integration/demo", "integration/hadooplab", "nm/container", "nm/heartbeat", "nm/rest", "nm/suspend", "rm/leader", "rm/leader/level",

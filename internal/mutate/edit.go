@@ -10,7 +10,7 @@ import (
 type edit struct {
 	from, to int
 	text     string
-	order    int // order of edits at one place: ascending for those that open, descending for those that close
+	rank     int // of edits at one place: ascending for those that open, descending for those that close
 	closes   bool
 }
 
@@ -28,9 +28,9 @@ func apply(text []byte, edits []edit) []byte {
 			return 1
 		}
 		if a.closes {
-			return cmp.Compare(b.order, a.order)
+			return cmp.Compare(b.rank, a.rank)
 		}
-		return cmp.Compare(a.order, b.order)
+		return cmp.Compare(a.rank, b.rank)
 	})
 	var out bytes.Buffer
 	at := 0

@@ -162,9 +162,9 @@ func (w *walker) loop(s ast.Stmt) {
 		w.expr(s.X, plain)
 		if len(s.Body.List) > 0 {
 			from, to := w.at(s.Body.Lbrace)+1, w.at(s.Body.Rbrace)
-			w.order++
+			w.rank++
 			text := fmt.Sprintf(" if mutate_on(%d) { break };", w.add(from, to, " break "))
-			w.edits = append(w.edits, edit{from: from, to: from, text: text, order: w.order})
+			w.edits = append(w.edits, edit{from: from, to: from, text: text, rank: w.rank})
 		}
 		w.block(s.Body.List)
 	case *ast.DeclStmt:

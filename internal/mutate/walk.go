@@ -18,7 +18,7 @@ type walker struct {
 
 	fn      string
 	results [][]string // the result types of the enclosing functions, as written
-	order   int
+	rank    int
 
 	mutants []*mutant
 	edits   []edit
@@ -114,10 +114,10 @@ func (w *walker) replaced(n ast.Node, now string) int32 {
 
 // wrap puts text before and after a node.
 func (w *walker) wrap(n ast.Node, open, closed string) {
-	w.order++
+	w.rank++
 	from, to := w.at(n.Pos()), w.at(n.End())
 	w.edits = append(w.edits,
-		edit{from: from, to: from, text: open, order: w.order}, edit{from: to, to: to, text: closed, order: w.order, closes: true})
+		edit{from: from, to: from, text: open, rank: w.rank}, edit{from: to, to: to, text: closed, rank: w.rank, closes: true})
 }
 
 // call wraps a node in a call of a function of the switch.
@@ -306,9 +306,9 @@ func (w *walker) unary(e *ast.UnaryExpr, u use) {
 		return
 	case token.SUB:
 		if w.numeric(e, types.IsNumeric) {
-			w.edits = append(w.edits, edit{from: w.at(e.OpPos), to: w.at(e.OpPos) + 1, order: w.order + 1, text: fmt.Sprintf("mutate_minus(%d, ", w.replaced(e, w.written(e.X)))})
-			w.order++
-			w.edits = append(w.edits, edit{from: w.at(e.End()), to: w.at(e.End()), text: ")", order: w.order, closes: true})
+			w.edits = append(w.edits, edit{from: w.at(e.OpPos), to: w.at(e.OpPos) + 1, rank: w.rank + 1, text: fmt.Sprintf("mutate_minus(%d, ", w.replaced(e, w.written(e.X)))})
+			w.rank++
+			w.edits = append(w.edits, edit{from: w.at(e.End()), to: w.at(e.End()), text: ")", rank: w.rank, closes: true})
 		}
 	}
 	w.expr(e.X, plain)

@@ -42,7 +42,7 @@ type ledger struct {
 
 	apps       map[records.ApplicationID]*application
 	containers map[records.ContainerID]allocation.Grant
-	order      []records.ContainerID // of containers, in which they began
+	begun      []records.ContainerID // of containers, in which they began
 }
 
 // maxStopping bounds the applications that are over while there is no JVM. Services don't hear of the end of more.
@@ -101,7 +101,7 @@ func (l *ledger) save(id records.ApplicationID, app *application) {
 // beginContainer notes a container, and with its application's first one the application.
 func (l *ledger) beginContainer(g allocation.Grant) {
 	if _, known := l.containers[g.ID]; !known {
-		l.order = append(l.order, g.ID)
+		l.begun = append(l.begun, g.ID)
 	}
 	l.containers[g.ID] = g
 	if app := g.ID.Attempt.App; l.apps[app] == nil {
@@ -112,8 +112,8 @@ func (l *ledger) beginContainer(g allocation.Grant) {
 
 func (l *ledger) endContainer(id records.ContainerID) {
 	delete(l.containers, id)
-	if i := slices.Index(l.order, id); i >= 0 {
-		l.order = slices.Delete(l.order, i, i+1)
+	if i := slices.Index(l.begun, id); i >= 0 {
+		l.begun = slices.Delete(l.begun, i, i+1)
 	}
 }
 
@@ -173,7 +173,7 @@ func (l *ledger) retell(runs func(service string) bool) (all []*event) {
 			all = append(all, app.begins(id, runs)...)
 		}
 	}
-	for _, id := range l.order {
+	for _, id := range l.begun {
 		all = append(all, containerEvent(opContainerInit, l.containers[id], l.types))
 		tell(id.Attempt.App)
 	}

@@ -64,8 +64,8 @@ func (s *Store) build() {
 	}
 }
 
-// order queues the making of a container's archive, after adding classes to the program's list.
-func (s *Store) order(p *plan, classes []string) {
+// arrange queues the making of a container's archive, after adding classes to the program's list.
+func (s *Store) arrange(p *plan, classes []string) {
 	s.mu.Lock()
 	busy := classes == nil && (p.prog.building || time.Since(p.prog.failed) < retryAfter && !p.prog.failed.IsZero())
 	if !busy && classes == nil {

@@ -367,7 +367,7 @@ func (s *Store) find(p *plan) (f found) {
 				f.cover = filepath.Join(s.cfg.Dir, p.prog.folder, cover)
 			}
 		case s.touch(p, p.prog.list()):
-			s.order(p, nil)
+			s.arrange(p, nil)
 		}
 	}
 	s.mu.Lock()
@@ -463,7 +463,7 @@ func (s *Store) ended(p *plan) {
 			log.WithError(err).Debug("no archive of Java classes is made")
 		}
 	}
-	s.order(p, classes)
+	s.arrange(p, classes)
 }
 
 // readList reads which classes a container has recorded.

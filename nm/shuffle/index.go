@@ -89,10 +89,10 @@ const indexCacheSize = 10 << 20
 type indexCache struct {
 	limit int64
 
-	mu    sync.Mutex
-	bytes int64
-	items map[indexKey]*list.Element
-	order *list.List // of *indexItem, the most recently used first
+	mu     sync.Mutex
+	bytes  int64
+	items  map[indexKey]*list.Element
+	recent *list.List // of *indexItem, the most recently used first
 }
 
 type indexKey struct {
@@ -112,7 +112,7 @@ type indexItem struct {
 }
 
 func newIndexCache(limit int64) *indexCache {
-	return &indexCache{limit: limit, items: map[indexKey]*list.Element{}, order: list.New()}
+	return &indexCache{limit: limit, items: map[indexKey]*list.Element{}, recent: list.New()}
 }
 
 // cost estimates the bytes that an item takes.
@@ -125,7 +125,7 @@ func (c *indexCache) get(k indexKey) (output, bool) {
 	if !ok {
 		return output{}, false
 	}
-	c.order.MoveToFront(e)
+	c.recent.MoveToFront(e)
 	return e.Value.(*indexItem).out, true
 }
 
@@ -137,16 +137,16 @@ func (c *indexCache) put(k indexKey, o output) {
 	if item.cost() > c.limit {
 		return
 	}
-	c.items[k] = c.order.PushFront(item)
+	c.items[k] = c.recent.PushFront(item)
 	c.bytes += item.cost()
 	for c.bytes > c.limit {
-		c.remove(c.order.Back().Value.(*indexItem).key)
+		c.remove(c.recent.Back().Value.(*indexItem).key)
 	}
 }
 
 func (c *indexCache) remove(k indexKey) {
 	if e, ok := c.items[k]; ok {
-		c.order.Remove(e)
+		c.recent.Remove(e)
 		delete(c.items, k)
 		c.bytes -= e.Value.(*indexItem).cost()
 	}

@@ -56,7 +56,7 @@ func TestIndexCache(t *testing.T) {
 	}
 	c.put(key(0), out)
 	c.drop(records.ApplicationID{ClusterTimestamp: 1, ID: 0})
-	if _, ok := c.get(key(0)); ok || len(c.items) != 1 || c.order.Len() != 1 || c.bytes != (&indexItem{out: out}).cost() {
+	if _, ok := c.get(key(0)); ok || len(c.items) != 1 || c.recent.Len() != 1 || c.bytes != (&indexItem{out: out}).cost() {
 		t.Errorf("after dropping one application: %d items, %d bytes", len(c.items), c.bytes)
 	}
 }

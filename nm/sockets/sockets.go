@@ -26,7 +26,7 @@ type Connection struct {
 // ErrUnknown says that the kernel doesn't tell of connections.
 var ErrUnknown = errors.New("the kernel doesn't tell what connections have sent")
 
-// The kernel's structures: inet_diag_req_v2, inet_diag_msg, and of tcp_info what is needed. Numbers are in the machine's order, but for ports
+// The kernel's structures: inet_diag_req_v2, inet_diag_msg, and of tcp_info what is needed. Numbers are in the machine's byte order, but for ports
 // and addresses.
 const (
 	headerSize  = 16 // nlmsghdr
@@ -46,7 +46,7 @@ const (
 	inet4, inet6 = 2, 10
 )
 
-var order = binary.NativeEndian
+var endian = binary.NativeEndian
 
 // parse reads one message about a connection. ok is false for a message of another kind, or one that lacks what is needed.
 func parse(b []byte) (c Connection, ok bool) {
@@ -67,17 +67,17 @@ func parse(b []byte) (c Connection, ok bool) {
 	}
 	c.Local = netip.AddrPortFrom(address(id[4:20]), binary.BigEndian.Uint16(id))
 	c.Remote = netip.AddrPortFrom(address(id[20:36]), binary.BigEndian.Uint16(id[2:]))
-	c.ID = uint64(order.Uint32(id[40:])) | uint64(order.Uint32(id[44:]))<<32
-	c.Unread, c.inode = order.Uint32(b[56:]), order.Uint32(b[68:])
+	c.ID = uint64(endian.Uint32(id[40:])) | uint64(endian.Uint32(id[44:]))<<32
+	c.Unread, c.inode = endian.Uint32(b[56:]), endian.Uint32(b[68:])
 	for a := b[messageSize:]; len(a) >= 4; {
-		n, kind := int(order.Uint16(a)), order.Uint16(a[2:])
+		n, kind := int(endian.Uint16(a)), endian.Uint16(a[2:])
 		if n < 4 || n > len(a) {
 			return c, false
 		}
 		if info := a[4:n]; kind == attributeInfo && len(info) >= infoSize {
-			c.Idle = time.Duration(order.Uint32(info[infoIdle:])) * time.Millisecond
-			c.Received = order.Uint64(info[infoReceived:])
-			c.Sent = order.Uint64(info[infoSent:]) - order.Uint64(info[infoAgain:]) + uint64(order.Uint32(info[infoNotSent:]))
+			c.Idle = time.Duration(endian.Uint32(info[infoIdle:])) * time.Millisecond
+			c.Received = endian.Uint64(info[infoReceived:])
+			c.Sent = endian.Uint64(info[infoSent:]) - endian.Uint64(info[infoAgain:]) + uint64(endian.Uint32(info[infoNotSent:]))
 			return c, true
 		}
 		a = a[min((n+3)&^3, len(a)):]
@@ -95,19 +95,19 @@ const (
 // messages reads what the kernel has answered, and reports whether that was the end of a list.
 func messages(b []byte, each func(Connection)) (done bool, err error) {
 	for len(b) >= headerSize {
-		n := int(order.Uint32(b))
+		n := int(endian.Uint32(b))
 		if n < headerSize || n > len(b) {
 			return true, fmt.Errorf("%w: a message of %d bytes in %d", ErrUnknown, n, len(b))
 		}
 		body := b[headerSize:n]
-		switch order.Uint16(b[4:]) {
+		switch endian.Uint16(b[4:]) {
 		case kindDone:
 			return true, nil
 		case kindError:
 			if len(body) < 4 {
 				return true, fmt.Errorf("%w: an error of %d bytes", ErrUnknown, len(body))
 			}
-			if code := int32(order.Uint32(body)); code != 0 {
+			if code := int32(endian.Uint32(body)); code != 0 {
 				return true, fmt.Errorf("%w: %w", ErrUnknown, syscall.Errno(-code))
 			}
 		case kindConnection:

@@ -100,7 +100,7 @@ func socketsOf(pid int, to map[uint32]bool) {
 func request(family byte, c *Connection) []byte {
 	b := make([]byte, requestSize)
 	b[0], b[1], b[2] = family, unix.IPPROTO_TCP, 1<<(attributeInfo-1)
-	order.PutUint32(b[4:], states)
+	endian.PutUint32(b[4:], states)
 	if c != nil {
 		copy(b[8:], c.raw[:])
 	}
@@ -126,9 +126,9 @@ func (d *diag) close() { _ = unix.Close(d.fd) }
 // ask sends a request and hands over the connections of the answer.
 func (d *diag) ask(req []byte, flags uint16, each func(Connection)) error {
 	b := make([]byte, headerSize, headerSize+len(req))
-	order.PutUint32(b, uint32(headerSize+len(req)))
-	order.PutUint16(b[4:], unix.SOCK_DIAG_BY_FAMILY)
-	order.PutUint16(b[6:], unix.NLM_F_REQUEST|flags)
+	endian.PutUint32(b, uint32(headerSize+len(req)))
+	endian.PutUint16(b[4:], unix.SOCK_DIAG_BY_FAMILY)
+	endian.PutUint16(b[6:], unix.NLM_F_REQUEST|flags)
 	if err := unix.Sendto(d.fd, append(b, req...), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

@@ -11,8 +11,8 @@ import (
 // message is one of the kernel's about a connection, as it comes of inet_diag.
 func message(kind uint16, body []byte) []byte {
 	b := make([]byte, headerSize, headerSize+len(body))
-	order.PutUint32(b, uint32(headerSize+len(body)))
-	order.PutUint16(b[4:], kind)
+	endian.PutUint32(b, uint32(headerSize+len(body)))
+	endian.PutUint16(b[4:], kind)
 	return append(b, body...)
 }
 
@@ -24,20 +24,20 @@ func connectionBody(local, remote netip.AddrPort, inode uint32) []byte {
 	from, to := local.Addr().As16(), remote.Addr().As16()
 	copy(b[8:], from[:])
 	copy(b[24:], to[:])
-	order.PutUint32(b[44:], inode+1000)
-	order.PutUint32(b[56:], 3)
-	order.PutUint32(b[68:], inode)
+	endian.PutUint32(b[44:], inode+1000)
+	endian.PutUint32(b[56:], 3)
+	endian.PutUint32(b[68:], inode)
 	info := make([]byte, infoSize)
-	order.PutUint32(info[infoIdle:], 1500)
-	order.PutUint64(info[infoReceived:], 70)
-	order.PutUint32(info[infoNotSent:], 5)
-	order.PutUint64(info[infoSent:], 100)
-	order.PutUint64(info[infoAgain:], 20)
+	endian.PutUint32(info[infoIdle:], 1500)
+	endian.PutUint64(info[infoReceived:], 70)
+	endian.PutUint32(info[infoNotSent:], 5)
+	endian.PutUint64(info[infoSent:], 100)
+	endian.PutUint64(info[infoAgain:], 20)
 	other := []byte{6, 0, 8, 0, 1, 2, 0, 0} // an attribute that nobody needs
 	b = append(b, other...)
 	attribute := make([]byte, 4)
-	order.PutUint16(attribute, uint16(4+len(info)))
-	order.PutUint16(attribute[2:], attributeInfo)
+	endian.PutUint16(attribute, uint16(4+len(info)))
+	endian.PutUint16(attribute[2:], attributeInfo)
 	return append(append(b, attribute...), info...)
 }
 
@@ -67,7 +67,7 @@ func TestConnectionsWithOthers(t *testing.T) {
 func TestErrorsOfTheKernel(t *testing.T) {
 	refused := make([]byte, 20)
 	refusal := int32(-2)
-	order.PutUint32(refused, uint32(refusal))
+	endian.PutUint32(refused, uint32(refusal))
 	for name, b := range map[string][]byte{"there is none": message(kindError, refused), "short": message(kindError, []byte{1}), "longer than it is": {200, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}} {
 		if done, err := messages(b, func(Connection) {}); !done || err == nil {
 			t.Errorf("%s: done %v, %v", name, done, err)

@@ -30,7 +30,7 @@ func (l *Leader) takeOver() error {
 	l.core.labels.Begin()
 	l.core.attrs.Begin()
 	l.applications.ended.Begin(l.work)
-	for _, node := range noderecords.InOrder(l.work) {
+	for _, node := range noderecords.ByID(l.work) {
 		l.takeNode(node)
 	}
 	for _, app := range pastapps.Live(l.work) {

@@ -106,7 +106,7 @@ type regime struct {
 	reserve bool // short jobs have 60 % to themselves
 	yarn    bool // YARN's own bounds of a round, which BIG-C doesn't have
 	means   suspension.Means
-	order   suspension.Ranking
+	ranking suspension.Ranking
 	tries   int
 	longest time.Duration // that a container is suspended in all; 0: an hour
 	paging  sim.Paging
@@ -136,7 +136,7 @@ func (x *regime) tree() (*queue.Tree, error) {
 	if p.Enabled = x.means != suspension.Spare; !x.yarn {
 		p.PerRound, p.Natural, p.Wait = 1, 1, 0
 	}
-	t.Settings.Suspension.Tries, t.Settings.Suspension.Ranking = x.tries, x.order
+	t.Settings.Suspension.Tries, t.Settings.Suspension.Ranking = x.tries, x.ranking
 	if !x.step.IsZero() {
 		t.Settings.Suspension.Step = x.step
 	}
@@ -377,7 +377,7 @@ func Suspension(o *Options) (*Study, error) {
 		}
 		for _, order := range []suspension.Ranking{suspension.ByRemaining, suspension.ByLeastAttained, suspension.ByCost} {
 			x := suspending(means, ourDisks)
-			x.order, x.name = order, fmt.Sprintf("%s, %v", x.name, order)
+			x.ranking, x.name = order, fmt.Sprintf("%s, %v", x.name, order)
 			orders = append(orders, x)
 		}
 		for _, longest := range []time.Duration{time.Hour, 15 * time.Minute, 5 * time.Minute} {

@@ -105,7 +105,7 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(jobs), nil
+	return bySubmission(jobs), nil
 }
 
 // readJSON reads a trace of a format with JSON objects.
@@ -121,11 +121,11 @@ func readJSON(text []byte, o Options) (jobs []sim.Job, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(jobs), nil
+	return bySubmission(jobs), nil
 }
 
-// inOrder sorts jobs by submission. Times count from the first one.
-func inOrder(jobs []sim.Job) []sim.Job {
+// bySubmission sorts jobs by submission. Times count from the first one.
+func bySubmission(jobs []sim.Job) []sim.Job {
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
 	if len(jobs) > 0 {
 		first := jobs[0].Submit

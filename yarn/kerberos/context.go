@@ -92,9 +92,9 @@ func prepare(s *sealing, key types.EncryptionKey, usage uint32) (err error) {
 }
 
 var (
-	errWrap  = errors.New("not a wrap token of the peer")
-	errOrder = errors.New("a wrap token is out of order")
-	errSum   = errors.New("a wrap token has a wrong checksum")
+	errWrap     = errors.New("not a wrap token of the peer")
+	errSequence = errors.New("a wrap token is out of order")
+	errSum      = errors.New("a wrap token has a wrong checksum")
 )
 
 // Unwrap returns the message of the peer's next token, and whether it was encrypted. It overwrites the token, and the message may be a part of it.
@@ -109,7 +109,7 @@ func (c *Context) Unwrap(token []byte) (message []byte, sealed bool, err error) 
 	sealed = token[2]&sealedFlag != 0
 	extra, rotated := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:]))
 	if binary.BigEndian.Uint64(token[8:]) != c.want {
-		return nil, sealed, errOrder
+		return nil, sealed, errSequence
 	}
 	body := token[wrapHeader:]
 	if len(body) > 0 && rotated%len(body) != 0 {

@@ -303,12 +303,12 @@ func TestWrapTokens(t *testing.T) {
 			if err != nil || string(got) != "a message" || sealed != seal {
 				t.Errorf("cipher %d, rotated: %q, %v", cipher, got, err)
 			}
-			if _, _, err := acceptor.Unwrap(token); !errors.Is(err, errOrder) {
+			if _, _, err := acceptor.Unwrap(token); !errors.Is(err, errSequence) {
 				t.Errorf("repeated: %v", err)
 			}
 			second, _ := initiator.Wrap([]byte("a second message"), seal)
 			third, _ := initiator.Wrap([]byte("a third message"), seal)
-			if _, _, err := acceptor.Unwrap(third); !errors.Is(err, errOrder) {
+			if _, _, err := acceptor.Unwrap(third); !errors.Is(err, errSequence) {
 				t.Errorf("left out: %v", err)
 			}
 			if _, _, err := initiator.Unwrap(second); !errors.Is(err, errWrap) {

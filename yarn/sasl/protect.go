@@ -150,7 +150,7 @@ func (p *protection) Wrap(to, message []byte) ([]byte, error) {
 var (
 	errShortToken = errors.New("DIGEST-MD5: a protected message is too short")
 	errTokenType  = errors.New("DIGEST-MD5: a protected message has an unknown type")
-	errOrder      = errors.New("DIGEST-MD5: protected messages are out of order")
+	errSequence   = errors.New("DIGEST-MD5: protected messages are out of order")
 	errSignature  = errors.New("DIGEST-MD5: a protected message has a wrong signature")
 )
 
@@ -164,7 +164,7 @@ func (p *protection) Unwrap(token []byte) ([]byte, error) {
 		return nil, errTokenType
 	}
 	if binary.BigEndian.Uint32(trailer[2:]) != d.number {
-		return nil, errOrder
+		return nil, errSequence
 	}
 	pad := 0
 	switch {

@@ -38,11 +38,11 @@ type Nodes struct {
 	settings Settings
 
 	// The loop changes these with places locked, and reads them without.
-	places sync.RWMutex
-	order  []ranked                // by hash
-	short  int                     // how many of these, from the first one, are the short partition
-	closed int                     // how many of those that follow Dice has closed
-	asked  map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
+	places  sync.RWMutex
+	ranking []ranked                // by hash
+	short   int                     // how many of these, from the first one, are the short partition
+	closed  int                     // how many of those that follow Dice has closed
+	asked   map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
 
 	// Waiting returns how many short tasks wait that haven't started, and how long they have waited together; nil: none are known of.
 	Waiting func() (tasks int64, sum time.Duration)
@@ -96,7 +96,7 @@ func (d *Nodes) Works(id records.NodeID) scheduler.Works {
 
 // place reports whether a node is of the short partition, and whether it is one of those that Dice has closed.
 func (d *Nodes) place(id records.NodeID) (short, closed bool) {
-	i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare)
+	i, found := slices.BinarySearchFunc(d.ranking, rank(id), ranked.compare)
 	return found && i < d.short, found && i >= d.short && i < d.short+d.closed
 }
 
@@ -108,8 +108,8 @@ func (d *Nodes) Add(id records.NodeID) []records.NodeID {
 	d.places.Lock()
 	defer d.places.Unlock()
 	r := rank(id)
-	if i, found := slices.BinarySearchFunc(d.order, r, ranked.compare); !found {
-		d.order = slices.Insert(d.order, i, r)
+	if i, found := slices.BinarySearchFunc(d.ranking, r, ranked.compare); !found {
+		d.ranking = slices.Insert(d.ranking, i, r)
 	}
 	return d.resize(id)
 }
@@ -119,8 +119,8 @@ func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
 	d.places.Lock()
 	defer d.places.Unlock()
 	delete(d.asked, id)
-	if i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare); found {
-		d.order = slices.Delete(d.order, i, i+1)
+	if i, found := slices.BinarySearchFunc(d.ranking, rank(id), ranked.compare); found {
+		d.ranking = slices.Delete(d.ranking, i, i+1)
 	}
 	return d.resize(id)
 }
@@ -128,14 +128,14 @@ func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
 // resize returns the nodes at the partition's edge, and at that of the nodes that Dice has closed, with the one that has come or gone.
 func (d *Nodes) resize(id records.NodeID) []records.NodeID {
 	before := d.short
-	d.short = d.settings.Size(len(d.order))
+	d.short = d.settings.Size(len(d.ranking))
 	return sorted(slices.Concat([]records.NodeID{id}, d.between(before, d.short), d.between(before+d.closed, d.short+d.closed)))
 }
 
 // between returns the nodes around two places of the order, and between these.
 func (d *Nodes) between(a, b int) (ids []records.NodeID) {
-	for i := max(0, min(a, b)-1); i < min(len(d.order), max(a, b)+1); i++ {
-		ids = append(ids, d.order[i].id)
+	for i := max(0, min(a, b)-1); i < min(len(d.ranking), max(a, b)+1); i++ {
+		ids = append(ids, d.ranking[i].id)
 	}
 	return ids
 }
@@ -171,16 +171,16 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 			d.sizer.Waited(sum/time.Duration(tasks), int(tasks))
 		}
 	}
-	plan := d.sizer.Next(now, len(d.order))
+	plan := d.sizer.Next(now, len(d.ranking))
 	d.mu.Unlock()
 	d.places.Lock()
 	defer d.places.Unlock()
-	general := d.order[d.short:]
+	general := d.ranking[d.short:]
 	before := d.short + d.closed
 	d.closed = min(plan.Closed, len(general))
 	after := d.short + d.closed
 	var changed []records.NodeID
-	for _, r := range d.order[min(before, after):min(max(before, after), len(d.order))] {
+	for _, r := range d.ranking[min(before, after):min(max(before, after), len(d.ranking))] {
 		changed = append(changed, r.id)
 	}
 	for id := range d.asked {

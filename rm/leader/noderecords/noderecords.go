@@ -47,7 +47,7 @@ func Full(s *ledger.State, b limit.Bounds, id records.NodeID) string {
 		id, n, s.Kept.Nodes()>>20, b.Nodes, b.NodeBytes>>20)
 }
 
-// InOrder returns all nodes on record, by their ids.
-func InOrder(s *ledger.State) []*ledger.Node {
+// ByID returns all nodes on record, by their ids.
+func ByID(s *ledger.State) []*ledger.Node {
 	return slices.SortedFunc(maps.Values(s.Nodes), func(a, b *ledger.Node) int { return a.ID.Compare(b.ID) })
 }

@@ -18,7 +18,7 @@ func (a *Allocator) Explain(id records.ApplicationID) (out []explain.Reason) {
 	if w == nil {
 		return nil
 	}
-	for _, r := range w.inOrder() {
+	for _, r := range w.mostUrgentFirst() {
 		if len(out) == maxExplained {
 			break
 		}

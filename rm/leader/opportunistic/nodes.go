@@ -92,24 +92,24 @@ func (a *Allocator) sort() {
 	} else {
 		return
 	}
-	a.order, a.hosts, a.racks = a.order[:0], map[string][]*node{}, map[string][]*node{}
+	a.ranking, a.hosts, a.racks = a.ranking[:0], map[string][]*node{}, map[string][]*node{}
 	for id, n := range a.nodes {
 		for _, c := range a.early[id] {
 			n.sent[c] = true
 		}
 		delete(a.early, id)
 		if a.look(n) {
-			a.order = append(a.order, n)
+			a.ranking = append(a.ranking, n)
 		}
 	}
-	slices.SortFunc(a.order, func(x, y *node) int {
+	slices.SortFunc(a.ranking, func(x, y *node) int {
 		idle := 0
 		if a.cfg.ByResources {
 			idle = cmp.Compare(y.free.MemoryMB(), x.free.MemoryMB())
 		}
 		return cmp.Or(cmp.Compare(x.load, y.load), idle, x.id.Compare(y.id))
 	})
-	for _, n := range a.order {
+	for _, n := range a.ranking {
 		a.hosts[n.id.Host] = append(a.hosts[n.id.Host], n)
 		a.racks[n.on.Rack] = append(a.racks[n.on.Rack], n)
 	}

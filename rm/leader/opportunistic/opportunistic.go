@@ -53,10 +53,10 @@ type Allocator struct {
 
 	nodes     map[records.NodeID]*node
 	early     map[records.NodeID][]records.ContainerID // that an earlier leader has sent, by nodes that haven't been heard of
-	order     []*node
+	ranking   []*node
 	hosts     map[string][]*node // the same by host and by rack
 	racks     map[string][]*node
-	sorted    time.Time // when order was made; zero: it has to be
+	sorted    time.Time // when ranking was made; zero: it has to be
 	among     []*node   // kept for its memory
 	cursor    int       // where the next request for any node begins
 	apps      map[records.ApplicationID]*wishes
@@ -203,7 +203,7 @@ func (a *Allocator) allocate(app *ledger.Application) {
 	if out.left < 1 {
 		out.left = mostPerHeartbeat
 	}
-	for _, r := range w.inOrder() {
+	for _, r := range w.mostUrgentFirst() {
 		out.serve(r)
 		if r.count == 0 {
 			delete(w.requests, r.key)
@@ -234,7 +234,7 @@ func (o *round) serve(r *request) {
 			}
 		}
 	}
-	from := o.order
+	from := o.ranking
 	for !r.strict {
 		for len(from) > 0 && !o.fits(from[0], r) { // nor will it, as it gets no emptier
 			from = from[1:]
@@ -288,8 +288,8 @@ func (o *round) give(r *request, among []*node) bool {
 	return true
 }
 
-// inOrder returns the requests, the most urgent first.
-func (w *wishes) inOrder() []*request {
+// mostUrgentFirst returns the requests, the most urgent first.
+func (w *wishes) mostUrgentFirst() []*request {
 	return slices.SortedFunc(maps.Values(w.requests), func(x, y *request) int {
 		return compareKeys(&x.key, &y.key)
 	})

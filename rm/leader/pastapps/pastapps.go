@@ -10,7 +10,7 @@ import (
 )
 
 // Apps are the ended applications that the ledger has. The zero value has none.
-type Apps struct{ order []records.ApplicationID }
+type Apps struct{ oldest []records.ApplicationID }
 
 // Begin takes those of a ledger.
 func (a *Apps) Begin(s *ledger.State) {
@@ -23,22 +23,22 @@ func (a *Apps) Begin(s *ledger.State) {
 	slices.SortFunc(all, func(a, b *ledger.Application) int {
 		return cmp.Or(cmp.Compare(a.FinishTime, b.FinishTime), a.ID.Compare(b.ID))
 	})
-	a.order = make([]records.ApplicationID, len(all))
+	a.oldest = make([]records.ApplicationID, len(all))
 	for i, app := range all {
-		a.order[i] = app.ID
+		a.oldest[i] = app.ID
 	}
 }
 
 // Add appends an application that has just ended.
-func (a *Apps) Add(id records.ApplicationID) { a.order = append(a.order, id) }
+func (a *Apps) Add(id records.ApplicationID) { a.oldest = append(a.oldest, id) }
 
 // Len returns how many there are.
-func (a *Apps) Len() int { return len(a.order) }
+func (a *Apps) Len() int { return len(a.oldest) }
 
 // Take takes off the one that ended longest ago. There must be one.
 func (a *Apps) Take() records.ApplicationID {
-	id := a.order[0]
-	a.order = a.order[1:]
+	id := a.oldest[0]
+	a.oldest = a.oldest[1:]
 	return id
 }
 

@@ -15,14 +15,14 @@ import (
 const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
 
 // orders of applications that a leaf can have, with YARN's classes of them.
-var orders = map[string]string{
+var policies = map[string]string{
 	"fifo": "FifoOrderingPolicy", "fair": "FairOrderingPolicy",
 	"fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions", "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
 }
 
 // AddOrdering adds an order of applications that isn't one of YARN's, with its settings. It is for init functions.
 func AddOrdering(name string, settings ...Setting) {
-	orders[name] = ""
+	policies[name] = ""
 	for _, s := range settings {
 		s.Ordering = name
 		numbers = append(numbers, s)
@@ -31,12 +31,12 @@ func AddOrdering(name string, settings ...Setting) {
 
 // ParseOrdering returns the name of an order, which may be given as the name of its class. An error names those that there are.
 func ParseOrdering(v string) (name string, err error) {
-	for name, class := range orders {
+	for name, class := range policies {
 		if v == name || class != "" && v == policyPackage+class {
 			return name, nil
 		}
 	}
-	return "fifo", fmt.Errorf("it must be one of %s, as the queue holds applications", strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
+	return "fifo", fmt.Errorf("it must be one of %s, as the queue holds applications", strings.Join(slices.Sorted(maps.Keys(policies)), ", "))
 }
 
 // StageKey is the setting of a queue, and those below it, that names its stage policy. Fair queues have an element of this name.

@@ -9,7 +9,7 @@ import (
 
 func TestOrders(t *testing.T) {
 	AddOrdering("added")
-	defer delete(orders, "added")
+	defer delete(policies, "added")
 	for given, want := range map[string]string{
 		"fifo": "fifo", "fair": "fair", "added": "added", policyPackage + "FairOrderingPolicy": "fair",
 		policyPackage + "FifoOrderingPolicyForPendingApps": "fifo-for-pending-apps",

@@ -9,7 +9,7 @@ import (
 
 func withSetting(t *testing.T) {
 	was := slices.Clone(numbers)
-	t.Cleanup(func() { numbers = was; delete(orders, "hopper") })
+	t.Cleanup(func() { numbers = was; delete(policies, "hopper") })
 	AddOrdering("hopper", Setting{Name: "epsilon", Least: 0, Most: 1})
 }
 

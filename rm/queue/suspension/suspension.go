@@ -59,9 +59,9 @@ const (
 	ByCost                         // those whose memory is moved fastest for what that frees
 )
 
-var orders = [...]string{ByRemaining: "remaining", ByLeastAttained: "least-attained", ByCost: "cost"}
+var rankings = [...]string{ByRemaining: "remaining", ByLeastAttained: "least-attained", ByCost: "cost"}
 
-func (o Ranking) String() string { return orders[o] }
+func (o Ranking) String() string { return rankings[o] }
 
 // Settings are those of all queues.
 type Settings struct {
@@ -91,7 +91,7 @@ func Of(c *conf.Config) Settings {
 	const prefix = "heddle.scheduler.preemption"
 	m, _ := Parse(MeansKey, c.Text(prefix))
 	unable, _ := Parse(UnableKey, c.Text(prefix+".unable"))
-	order := max(slices.Index(orders[:], c.Text(prefix+".order")), 0)
+	order := max(slices.Index(rankings[:], c.Text(prefix+".order")), 0)
 	unit := records.NewResource(int64(c.Int(prefix+".unit.memory-mb")), int64(c.Int(prefix+".unit.vcores")))
 	return Settings{
 		Means: m, Unable: unable, Ranking: Ranking(order), MinimumAge: c.Duration(prefix + ".min-runtime-ms"),

@@ -54,14 +54,14 @@ func EntitledAnew(list []Created, used []string, rooms Rooms) []Created {
 
 // leaves are the legacy leaves of a queue, by their index in a list of created queues.
 type leaves struct {
-	all, order []int
-	used       map[int]bool // those in order
+	all, sorted []int
+	used        map[int]bool // those in order
 }
 
 func (l *leaves) use(i int) {
 	if !l.used[i] {
 		l.used[i] = true
-		l.order = append(l.order, i)
+		l.sorted = append(l.sorted, i)
 	}
 }
 
@@ -77,7 +77,7 @@ func (l *leaves) entitle(list []Created, partition string, room int) {
 			slices.Sort(list[i].Zero)
 		}
 	}
-	for _, i := range l.order {
+	for _, i := range l.sorted {
 		if room <= 0 {
 			return
 		}

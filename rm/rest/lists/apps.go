@@ -36,8 +36,8 @@ var appRows = rows[view.AppRow]{
 		"memory":      byNumber(func(r *view.AppRow) int64 { return r.Used.MemoryMB() }),
 		"vcores":      byNumber(func(r *view.AppRow) int64 { return r.Used.VCores() }),
 	},
-	order: func(a, b *view.AppRow) int { return a.ID.Compare(b.ID) },
-	id:    func(r *view.AppRow) string { return r.ID.String() },
+	tie: func(a, b *view.AppRow) int { return a.ID.Compare(b.ID) },
+	id:  func(r *view.AppRow) string { return r.ID.String() },
 	at: func(id string) (r view.AppRow, err error) {
 		r.ID, err = records.ParseApplicationID(id)
 		return r, err

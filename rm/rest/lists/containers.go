@@ -45,8 +45,8 @@ var containerRows = rows[containerRow]{
 		"started":        byNumber(func(r *containerRow) int64 { return r.started }),
 		"suspendedSince": byNumber(func(r *containerRow) int64 { return r.since }),
 	},
-	order: func(a, b *containerRow) int { return a.id.Compare(b.id) },
-	id:    func(r *containerRow) string { return r.id.String() },
+	tie: func(a, b *containerRow) int { return a.id.Compare(b.id) },
+	id:  func(r *containerRow) string { return r.id.String() },
 	at: func(id string) (r containerRow, err error) {
 		r.id, err = records.ParseContainerID(id)
 		return r, err

@@ -54,8 +54,8 @@ var nodeRows = rows[nodeRow]{
 		"version":    byText(func(r *nodeRow) string { return r.version }),
 		"registered": byNumber(func(r *nodeRow) int64 { return r.registered }),
 	},
-	order: func(a, b *nodeRow) int { return a.id.Compare(b.id) },
-	id:    func(r *nodeRow) string { return r.id.String() },
+	tie: func(a, b *nodeRow) int { return a.id.Compare(b.id) },
+	id:  func(r *nodeRow) string { return r.id.String() },
 	at: func(id string) (nodeRow, error) {
 		host, port, ok := cutLast(id)
 		n, err := strconv.ParseInt(port, 10, 32)

@@ -27,7 +27,7 @@ func (c column[R]) key(r *R) key {
 // rows describes the rows of a list.
 type rows[R any] struct {
 	columns map[string]column[R]
-	order   func(a, b *R) int // the same for equal rows only
+	tie     func(a, b *R) int // the same for equal rows only
 	id      func(*R) string
 	at      func(id string) (R, error) // a row with nothing but an id
 }
@@ -66,7 +66,7 @@ func (x rows[R]) pick(q query) (*picker[R], error) {
 func (p *picker[R]) compare(a, b *kept[R]) int {
 	c := cmp.Or(cmp.Compare(a.key.n, b.key.n), strings.Compare(a.key.s, b.key.s))
 	if c == 0 {
-		c = p.order(&a.row, &b.row)
+		c = p.tie(&a.row, &b.row)
 	}
 	if p.q.descending {
 		return -c

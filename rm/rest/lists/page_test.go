@@ -23,8 +23,8 @@ var things = rows[thing]{
 		"group": byNumber(func(t *thing) int64 { return int64(t.group) }),
 		"name":  byText(func(t *thing) string { return t.name }),
 	},
-	order: func(a, b *thing) int { return cmp.Compare(a.id, b.id) },
-	id:    func(t *thing) string { return strconv.Itoa(t.id) },
+	tie: func(a, b *thing) int { return cmp.Compare(a.id, b.id) },
+	id:  func(t *thing) string { return strconv.Itoa(t.id) },
 	at: func(id string) (t thing, err error) {
 		t.id, err = strconv.Atoi(id)
 		return t, err

@@ -70,11 +70,11 @@ func parseQuery(values url.Values, o offer) (q query, err error) {
 			}
 		}
 	}
-	return q, q.order(o)
+	return q, q.sortBy(o)
 }
 
-// order reads by what the list is to be sorted, and sees that the cursor belongs to that order.
-func (q *query) order(o offer) error {
+// sortBy reads by what the list is to be sorted, and sees that the cursor belongs to that order.
+func (q *query) sortBy(o offer) error {
 	q.column, q.descending = strings.CutPrefix(q.sort, "-")
 	known := slices.ContainsFunc(o.sorts, func(s string) bool { return strings.TrimPrefix(s, "-") == q.column })
 	if !known {

@@ -40,9 +40,9 @@ var settingRows = rows[setting]{
 		"effect":   byText(func(s *setting) string { return s.Effect }),
 		"severity": byText(func(s *setting) string { return s.Severity }),
 	},
-	order: func(a, b *setting) int { return strings.Compare(a.Key, b.Key) },
-	id:    func(s *setting) string { return s.Key },
-	at:    func(id string) (setting, error) { return setting{Key: id}, nil },
+	tie: func(a, b *setting) int { return strings.Compare(a.Key, b.Key) },
+	id:  func(s *setting) string { return s.Key },
+	at:  func(id string) (setting, error) { return setting{Key: id}, nil },
 }
 
 type settingList struct {

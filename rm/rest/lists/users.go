@@ -38,8 +38,8 @@ var userRows = rows[userRow]{
 		"pendingVcores":     byNumber(func(r *userRow) int64 { return r.pending.VCores() }),
 		"pendingContainers": byNumber(func(r *userRow) int64 { return r.asked }),
 	},
-	order: func(a, b *userRow) int { return strings.Compare(a.name, b.name) },
-	id:    func(r *userRow) string { return r.name },
+	tie: func(a, b *userRow) int { return strings.Compare(a.name, b.name) },
+	id:  func(r *userRow) string { return r.name },
 	at: func(id string) (userRow, error) {
 		if id == "" {
 			return userRow{}, errors.New("it names no user")

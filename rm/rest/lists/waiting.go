@@ -35,8 +35,8 @@ var waitingRows = rows[waitingRow]{
 		"memory":     byNumber(func(r *waitingRow) int64 { return r.asked.Pending.MemoryMB() }),
 		"vcores":     byNumber(func(r *waitingRow) int64 { return r.asked.Pending.VCores() }),
 	},
-	order: func(a, b *waitingRow) int { return a.ID.Compare(b.ID) },
-	id:    func(r *waitingRow) string { return r.ID.String() },
+	tie: func(a, b *waitingRow) int { return a.ID.Compare(b.ID) },
+	id:  func(r *waitingRow) string { return r.ID.String() },
 	at: func(id string) (r waitingRow, err error) {
 		r.ID, err = records.ParseApplicationID(id)
 		return r, err

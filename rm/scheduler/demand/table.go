@@ -11,14 +11,14 @@ import (
 
 // Set is the demands of one application. Make it with NewSet. Its fields are for reading.
 type Set struct {
-	order    ranking.Ranking
+	ranking  ranking.Ranking
 	Requests int32   // demands
 	Blocked  int32   // demands that wait for more urgent ones, or for the policy of the leaf
 	Sole     *Demand // if there is just one
 }
 
 // NewSet returns an empty set.
-func NewSet() Set { return Set{order: ranking.New(ranking.ByPriority)} }
+func NewSet() Set { return Set{ranking: ranking.New(ranking.ByPriority)} }
 
 // Table holds the demands of all applications. The zero value is empty and ready.
 type Table struct {
@@ -31,7 +31,7 @@ type Table struct {
 // All returns a set's demands, the most urgent first. None may be entered or taken out meanwhile.
 func (t *Table) All(s *Set) iter.Seq[*Demand] {
 	return func(yield func(*Demand) bool) {
-		t.arena.All(&s.order, func(i int32) bool {
+		t.arena.All(&s.ranking, func(i int32) bool {
 			t.Passed++
 			return yield(t.of[i])
 		})
@@ -47,7 +47,7 @@ func (t *Table) First(s *Set, of ranking.Mask) *Demand {
 		}
 		return d
 	}
-	return t.at(t.arena.First(&s.order, of))
+	return t.at(t.arena.First(&s.ranking, of))
 }
 
 // Next returns the next such one behind a demand, or nil.
@@ -59,7 +59,7 @@ func (t *Table) Next(s *Set, d *Demand, of ranking.Mask) *Demand {
 }
 
 // Front returns a set's most urgent demand, or nil.
-func (t *Table) Front(s *Set) *Demand { return t.at(t.arena.Front(&s.order)) }
+func (t *Table) Front(s *Set) *Demand { return t.at(t.arena.Front(&s.ranking)) }
 
 // After returns the demand behind another one, or nil.
 func (t *Table) After(d *Demand) *Demand { return t.at(t.arena.After(d.el)) }
@@ -79,7 +79,7 @@ func (t *Table) Find(s *Set, priority int32, requestID int64) *Demand {
 		}
 		return d
 	}
-	return t.at(t.arena.Search(&s.order, func(i int32) int { return t.of[i].Compare(priority, requestID) }))
+	return t.at(t.arena.Search(&s.ranking, func(i int32) int { return t.of[i].Compare(priority, requestID) }))
 }
 
 // Add enters a demand of an application for which there is no row yet.
@@ -91,7 +91,7 @@ func (t *Table) Add(h handle.App, s *Set, priority int32, requestID int64) *Dema
 	}
 	t.of[i] = d
 	*t.arena.Key(i) = ranking.Key{Priority: ^priority, Seq: requestID} // lower numbers first
-	t.arena.Enter(&s.order, i)
+	t.arena.Enter(&s.ranking, i)
 	if s.Requests++; s.Requests == 1 {
 		s.Sole = d
 	} else {
@@ -102,10 +102,10 @@ func (t *Table) Add(h handle.App, s *Set, priority int32, requestID int64) *Dema
 
 // Drop forgets a demand of which nothing is left, and gives its class back.
 func (t *Table) Drop(s *Set, d *Demand, classes *class.Table) {
-	t.arena.Leave(&s.order, d.el)
+	t.arena.Leave(&s.ranking, d.el)
 	t.release(s, d, classes)
 	if s.Sole = nil; s.Requests == 1 {
-		s.Sole = t.of[t.arena.Front(&s.order)]
+		s.Sole = t.of[t.arena.Front(&s.ranking)]
 	}
 }
 
@@ -114,7 +114,7 @@ func (t *Table) Clear(s *Set, classes *class.Table) {
 	for d := range t.All(s) {
 		t.release(s, d, classes)
 	}
-	s.order.Clear()
+	s.ranking.Clear()
 	s.Sole = nil
 }
 
@@ -176,12 +176,12 @@ func (t *Table) Offers(s *Set) ranking.Mask {
 	if d := s.Sole; d != nil {
 		return d.offers()
 	}
-	return t.arena.Offers(&s.order)
+	return t.arena.Offers(&s.ranking)
 }
 
 // Check looks for demands of a set that are out of order, or hidden, and for sums over them that are wrong.
 func (t *Table) Check(s *Set) error {
-	if err := t.arena.Check(&s.order); err != nil {
+	if err := t.arena.Check(&s.ranking); err != nil {
 		return fmt.Errorf("requests: %w", err)
 	}
 	var last *Demand

@@ -12,7 +12,7 @@ import (
 // sorted is the nodes in the order in which some queues look for room: those first of which the least was allocated when they were sorted last (Hadoop:
 // ResourceUsageMultiNodeLookupPolicy). It is there once a queue wants it, and costs nothing before.
 type sorted struct {
-	order  []handle.Node // by place in index
+	nodes  []handle.Node // by place in index
 	place  []int32       // by node; noPlace: none
 	index  nodeindex.Index
 	at     int64 // when they were sorted, ms
@@ -32,7 +32,7 @@ func (s *Set) RoundRobin(every time.Duration, now int64, cursor *int) (*nodeinde
 		x = s.sort(now)
 	}
 	x.cursor = 0
-	return &x.index, x.order, &x.cursor
+	return &x.index, x.nodes, &x.cursor
 }
 
 // sort sorts the nodes again.
@@ -42,14 +42,14 @@ func (s *Set) sort(now int64) *sorted {
 		x = &sorted{index: nodeindex.New(s.calc.Types())}
 		s.sorted = x
 	}
-	before := len(x.order)
-	x.at, x.order = now, x.order[:0]
+	before := len(x.nodes)
+	x.at, x.nodes = now, x.nodes[:0]
 	for h := range s.At {
 		if s.At[h].Live {
-			x.order = append(x.order, handle.Node(h))
+			x.nodes = append(x.nodes, handle.Node(h))
 		}
 	}
-	slices.SortFunc(x.order, func(a, b handle.Node) int {
+	slices.SortFunc(x.nodes, func(a, b handle.Node) int {
 		m, n := &s.At[a], &s.At[b]
 		for i := range s.calc.Types() {
 			if c := cmp.Compare(m.Used[i], n.Used[i]); c != 0 {
@@ -62,12 +62,12 @@ func (s *Set) sort(now int64) *sorted {
 	for h := range x.place {
 		x.place[h] = noPlace
 	}
-	for i, h := range x.order {
+	for i, h := range x.nodes {
 		x.place[h] = int32(i)
 		free := s.Index.At(int(h))
 		x.index.Set(i, &free)
 	}
-	for i := len(x.order); i < before; i++ {
+	for i := len(x.nodes); i < before; i++ {
 		x.index.Set(i, &nodeindex.Closed)
 	}
 	return x
@@ -77,8 +77,8 @@ func (s *Set) sort(now int64) *sorted {
 func (x *sorted) changed(h handle.Node, s *Set) {
 	x.place = handle.Fit(x.place, h, noPlace)
 	if x.place[h] == noPlace {
-		x.place[h] = int32(len(x.order))
-		x.order = append(x.order, h)
+		x.place[h] = int32(len(x.nodes))
+		x.nodes = append(x.nodes, h)
 	}
 	free := s.Index.At(int(h))
 	x.index.Set(int(x.place[h]), &free)

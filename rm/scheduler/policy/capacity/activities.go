@@ -58,7 +58,7 @@ func (v *visit) queue(h int32) explain.Activity {
 	switch {
 	case at.spent:
 		out.State, out.Diagnostic = explain.ActivityRejected, explain.QueueAtMaximum
-		if apps := v.p.inOrder(h, false); len(apps) > 0 {
+		if apps := v.p.ranked(h, false); len(apps) > 0 {
 			first := v.app(apps[0])
 			first.State, first.Diagnostic = explain.ActivityRejected, explain.QueueAtMaximum
 			out.Children = []explain.Activity{first}
@@ -81,7 +81,7 @@ func (v *visit) app(h handle.App) explain.Activity {
 func (v *visit) leaf(h int32, out *explain.Activity, at *blocker) {
 	s := v.s
 	q := &s.Queues[h]
-	for _, ref := range v.p.inOrder(h, false) {
+	for _, ref := range v.p.ranked(h, false) {
 		a := &s.Apps[ref]
 		act := v.app(ref)
 		blocks := false

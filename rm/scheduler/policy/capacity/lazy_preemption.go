@@ -78,7 +78,7 @@ func (c *claims) below(h int32) (done bool) {
 func (c *claims) inLeaf(leaf int32, q *core.Queue) bool {
 	used := q.Used.Sub(c.gone[leaf])
 	starved := c.Calc.Less(&used, &q.Guaranteed)
-	for _, h := range c.p.inOrder(leaf, true) {
+	for _, h := range c.p.ranked(leaf, true) {
 		a := &c.Apps[h]
 		if c.p.OverUserLimit(q, &c.Users[a.User]) {
 			continue

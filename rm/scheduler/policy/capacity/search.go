@@ -311,9 +311,9 @@ func (p *Policy) findBlockers() map[int32]blocker {
 	return out
 }
 
-// inOrder returns the active applications of a queue in the order in which they are served, or those among them that want something. A queue that
+// ranked returns the active applications of a queue in the order in which they are served, or those among them that want something. A queue that
 // isn't a leaf has none.
-func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
+func (p *Policy) ranked(leaf int32, wanting bool) (apps []handle.App) {
 	q := &p.s.Queues[leaf]
 	if !q.Leaf {
 		return nil

@@ -9,7 +9,7 @@ import (
 // the smallest jobs get theirs; else all share in proportion to them.
 func (d *Divider) Guidelines(jobs []Job, slots float64) {
 	d.sort(jobs)
-	d.guidelines(d.order, slots)
+	d.guidelines(d.ranking, slots)
 }
 
 func (d *Divider) guidelines(order []int32, slots float64) {
@@ -44,13 +44,13 @@ func (d *Divider) Fair(jobs []Job, slots, epsilon float64) {
 }
 
 func (d *Divider) fair(slots, epsilon float64) {
-	n := len(d.order)
+	n := len(d.ranking)
 	floor := Floor(slots, n, epsilon)
-	at := func(i int) *Job { return &d.jobs[d.order[i]] }
+	at := func(i int) *Job { return &d.jobs[d.ranking[i]] }
 	d.works = slices.Grow(d.works[:0], n)[:n] // jobs lie far apart, and there are several rounds
 	m1, above, work := 0, 0., 0.
 	beta, factor := 0., 0. // factor is what a job's virtual size is of its work
-	for i, x := range d.order {
+	for i, x := range d.ranking {
 		j := &d.jobs[x]
 		if j.Beta != beta {
 			beta, factor = j.Beta, Virtual(1, j.Beta, 1)
@@ -87,7 +87,7 @@ func (d *Divider) fair(slots, epsilon float64) {
 	for _, x := range d.works[m2:] {
 		work += x
 	}
-	for i, x := range d.order {
+	for i, x := range d.ranking {
 		if j := &d.jobs[x]; i < m2 {
 			j.Slots = floor
 		} else {
@@ -99,7 +99,7 @@ func (d *Divider) fair(slots, epsilon float64) {
 // Phases is algorithm 3: jobs weigh as much as the next phase has to read. β is that of the first job.
 func (d *Divider) Phases(jobs []Job, slots float64) {
 	d.sort(jobs)
-	d.phases(d.order, slots)
+	d.phases(d.ranking, slots)
 }
 
 func (d *Divider) phases(order []int32, slots float64) {
@@ -180,7 +180,7 @@ func (d *Divider) oneByOne(order []int32, n int, least, slots float64) {
 // Classes is algorithm 4: classes of β get slots by what they gain, and jobs within a class by algorithm 1, or 3 if weights differ.
 func (d *Divider) Classes(jobs []Job, slots float64) {
 	d.sort(jobs)
-	d.share(d.order, slots)
+	d.share(d.ranking, slots)
 }
 
 // byClass gives classes their slots. x is ΣT/√(β−1), in proportion to which classes share; level is by how much of it that comes down to the

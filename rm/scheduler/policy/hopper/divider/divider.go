@@ -33,15 +33,15 @@ func (j *Job) Key() float64 { return j.work() * max(1, j.Alpha) }
 // Divider divides slots. The zero value is ready. It isn't safe for concurrent use.
 type Divider struct {
 	jobs    []Job
-	order   []int32 // of jobs, as they are served
-	free    []int32 // those of order that aren't held at the floor
+	ranking []int32 // of jobs, as they are served
+	free    []int32 // those of ranking that aren't held at the floor
 	classes []int32 // those of free, by β and then in their order
 	groups  []group
 	places  []place // of the last division, in its order
 	moved   []place // those of them that have changed since
 	spare   []place
 	over    []remainder
-	works   []float64 // of order, in slots
+	works   []float64 // of ranking, in slots
 	plain   bool      // all jobs have one β and one weight
 	size    float64   // of all jobs; 0: they differ
 }
@@ -119,7 +119,7 @@ func (d *Divider) placeOf(i int32) place {
 // merge makes the order of those that stay and of those that have moved, which are both sorted.
 func (d *Divider) merge(stay []place) {
 	n := len(d.jobs)
-	d.order = slices.Grow(d.order[:0], n)[:n]
+	d.ranking = slices.Grow(d.ranking[:0], n)[:n]
 	all := slices.Grow(d.spare[:0], n)[:n]
 	for k, i, m := 0, 0, 0; k < n; k++ {
 		if m == len(d.moved) || i < len(stay) && stay[i].before(d.moved[m]) < 0 {
@@ -129,7 +129,7 @@ func (d *Divider) merge(stay []place) {
 			all[k] = d.moved[m]
 			m++
 		}
-		d.order[k] = all[k].at
+		d.ranking[k] = all[k].at
 	}
 	d.places, d.spare = all, d.places
 }
@@ -153,7 +153,7 @@ func (d *Divider) Divide(jobs []Job, slots, epsilon float64) (order []int32) {
 	default:
 		d.project(slots, Floor(slots, len(jobs), epsilon))
 	}
-	return d.order
+	return d.ranking
 }
 
 // rounds bounds how often a projection begins again. What is left then is settled by settle.
@@ -161,7 +161,7 @@ const rounds = 16
 
 // project divides slots so that no job has less than the floor: jobs that would have less get it, and the others share the rest.
 func (d *Divider) project(slots, floor float64) {
-	d.free = append(d.free[:0], d.order...)
+	d.free = append(d.free[:0], d.ranking...)
 	left := slots
 	for range rounds {
 		d.share(d.free, left)
@@ -176,7 +176,7 @@ func (d *Divider) project(slots, floor float64) {
 		if len(d.free) == n {
 			return
 		}
-		left = slots - floor*float64(len(d.order)-len(d.free))
+		left = slots - floor*float64(len(d.ranking)-len(d.free))
 		if len(d.free) == 0 {
 			return
 		}

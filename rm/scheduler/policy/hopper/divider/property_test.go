@@ -71,10 +71,10 @@ func TestEqualWeightsReduceAlgorithm3To1(t *testing.T) {
 func phasesAsPrinted(list []Job, slots float64) {
 	var d Divider
 	d.sort(list)
-	v := func(i int) float64 { j := &list[d.order[i]]; return Virtual(j.Tasks, j.Beta, j.Alpha) }
+	v := func(i int) float64 { j := &list[d.ranking[i]]; return Virtual(j.Tasks, j.Beta, j.Alpha) }
 	a := func(k int) float64 { // α_min of the first k
 		least := math.Inf(1)
-		for _, i := range d.order[:min(k, len(list))] {
+		for _, i := range d.ranking[:min(k, len(list))] {
 			least = min(least, list[i].Alpha)
 		}
 		return least
@@ -88,7 +88,7 @@ func phasesAsPrinted(list []Job, slots float64) {
 	for i := range list {
 		list[i].Slots = 0
 	}
-	set := func(i int, s float64) { list[d.order[i]].Slots = s }
+	set := func(i int, s float64) { list[d.ranking[i]].Slots = s }
 	n := len(list)
 	if slots <= sum(1)/math.Sqrt(a(2)) {
 		set(0, slots)
@@ -99,11 +99,11 @@ func phasesAsPrinted(list []Job, slots float64) {
 		case sum(k)/math.Sqrt(a(k+1)) < slots && slots <= sum(k+1)/math.Sqrt(a(k+1)):
 			least, behind := -1, []int{}
 			for i := range k + 1 {
-				if list[d.order[i]].Alpha == a(k+1) {
+				if list[d.ranking[i]].Alpha == a(k+1) {
 					least = i
 				}
 			}
-			differ := slices.ContainsFunc(d.order[:k+1], func(i int32) bool { return list[i].Alpha > a(k+1) })
+			differ := slices.ContainsFunc(d.ranking[:k+1], func(i int32) bool { return list[i].Alpha > a(k+1) })
 			for i := range k + 1 {
 				if !differ || i != least {
 					behind = append(behind, i)
@@ -362,7 +362,7 @@ func TestDivisionsAfterEachOtherAreThoseByThemselves(t *testing.T) {
 func roundBySorting(d *Divider, slots float64) {
 	left := slots
 	all := []place{}
-	for k, i := range d.order {
+	for k, i := range d.ranking {
 		j := &d.jobs[i]
 		whole := j.Slots / j.Size
 		j.Containers = int64(math.Floor(whole + tiny))
@@ -373,7 +373,7 @@ func roundBySorting(d *Divider, slots float64) {
 	}
 	slices.SortFunc(all, place.before)
 	for _, p := range all {
-		if j := &d.jobs[d.order[p.at]]; j.Size <= left+tiny*j.Size {
+		if j := &d.jobs[d.ranking[p.at]]; j.Size <= left+tiny*j.Size {
 			j.Containers++
 			left -= j.Size
 		}

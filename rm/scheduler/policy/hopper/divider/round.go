@@ -14,7 +14,7 @@ func (d *Divider) Round(slots float64) {
 	left := slots
 	d.over = d.over[:0]
 	had, size, containers, remainder := math.NaN(), 0., int64(0), 0. // of the job before, which often has as much: at the floor
-	for k, i := range d.order {
+	for k, i := range d.ranking {
 		j := &d.jobs[i]
 		if j.Slots != had || j.Size != size {
 			had, size = j.Slots, j.Size
@@ -30,7 +30,7 @@ func (d *Divider) Round(slots float64) {
 	}
 	d.largest(left)
 	for _, r := range d.over {
-		if j := &d.jobs[d.order[r.place()]]; j.Size <= left+tiny*j.Size {
+		if j := &d.jobs[d.ranking[r.place()]]; j.Size <= left+tiny*j.Size {
 			j.Containers++
 			left -= j.Size
 		}
