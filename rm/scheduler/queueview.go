@@ -83,9 +83,8 @@ func (s *part) queues() []QueueView {
 }
 
 // Queue returns one queue by its path.
-func (v View) Queue(path string) (QueueView, bool) { return v.parts[0].queue(path) }
-
-func (s *part) queue(path string) (QueueView, bool) {
+func (v View) Queue(path string) (QueueView, bool) {
+	s := &v.parts[0]
 	h, ok := s.core.ByPath[path]
 	if !ok {
 		return QueueView{}, false
