@@ -43,14 +43,22 @@ const (
 	failed
 )
 
+// use holds what the task of an input has done here.
+type use uint8
+
+const (
+	unread use = iota
+	taken      // it has started here
+	read       // it has read the input
+	ended      // it has ended while the input was copied
+)
+
 type input struct {
 	bytes  int64
 	task   int32
 	status status
+	use    use
 	fast   bool // it is in the fast lane
-	taken  bool // its task has started here
-	read   bool // its task has read it
-	ended  bool // its task has started here, and ended while it was copied
 }
 
 type job struct {
@@ -64,10 +72,10 @@ type job struct {
 	few    [4]input // room for inputs: most jobs have no more on a node
 }
 
-// known is a job by its id.
+// known is a job by its id, and its place in Manager.kept. It has no pointer, so that eight lie in a line of memory: most of the time is spent on finding jobs.
 type known struct {
 	id Job
-	*job
+	at int32
 }
 
 // holder is a job by the number of its first probe.
@@ -85,7 +93,10 @@ type request struct {
 type Manager struct {
 	cfg     Config
 	rng     *rand.Rand
-	jobs    []known  // in the order of their ids: a node of a simulation has a few, and is one of many
+	jobs    []known  // in the order of their ids: a node of a simulation has some ten, and is one of many
+	found   int      // where a job was found last: the next call is often for the same one
+	live    int      // jobs with probes or running tasks
+	kept    []*job   // at their places, and those that are forgotten
 	holders []holder // that have staged inputs, in the order of their first probes, for evictions
 	probes  uint64   // so many jobs have come
 	owners  []*owner // users that have had jobs
@@ -93,22 +104,23 @@ type Manager struct {
 	waits   int      // inputs in the queues, and their bytes
 	waiting int64
 	deletes fifo[Action]
-	spare   []*job // that are forgotten
-	slow    int    // copies under way that the queue asked for
-	copies  int    // for the queue at a time
-	limit   int    // of these; 0: there is none
-	reads   bool   // some copy was read before its task ended
-	used    int64  // bytes of copies, made or under way
+	spare   []int32 // places of those that are forgotten
+	slow    int     // copies under way that the queue asked for
+	copies  int     // for the queue at a time
+	limit   int     // of these; 0: there is none
+	reads   bool    // some copy was read before its task ended
+	used    int64   // bytes of copies, made or under way
 
 	few struct { // room for what most nodes of a simulation have, beside the rest, as these wait for memory most of the time
 		owners  [1]*owner
 		owner   owner
-		known   [4]known
+		known   [8]known
+		kept    [4]*job
 		holders [4]holder
 		queue   [4]request
 		fast    [2]request
 		deletes [4]Action
-		spare   [2]*job
+		spare   [4]int32
 		jobs    [2]job
 	}
 }
@@ -147,29 +159,34 @@ func New(cfg Config, rng *rand.Rand) *Manager {
 func (m *Manager) Init(cfg Config, rng *rand.Rand) {
 	*m = Manager{cfg: cfg, rng: rng, copies: cfg.Concurrent}
 	f := &m.few
-	m.jobs, m.holders, m.spare = f.known[:0], f.holders[:0], f.spare[:0]
+	m.jobs, m.kept, m.holders, m.spare = f.known[:0], f.kept[:0], f.holders[:0], f.spare[:0]
 	f.owner = owner{queue: fifo[request]{items: f.queue[:0]}, fast: fifo[request]{items: f.fast[:0]}}
 	m.owners, m.deletes.items = append(f.owners[:0], &f.owner), f.deletes[:0]
 	for i := range m.few.jobs {
-		m.spare = append(m.spare, &m.few.jobs[i])
+		m.kept, m.spare = append(m.kept, &m.few.jobs[i]), append(m.spare, int32(i))
 	}
 }
 
 // enlist makes the entry of a job of which nothing is known.
-func (m *Manager) enlist(at int, id Job) {
+func (m *Manager) enlist(at int, id Job) *job {
 	m.probes++
 	var j *job
+	var place int32
 	if n := len(m.spare); n > 0 {
-		j, m.spare = m.spare[n-1], m.spare[:n-1]
-		*j = job{id: id, first: m.probes, inputs: j.inputs[:0]}
+		place, m.spare = m.spare[n-1], m.spare[:n-1]
+		j = m.kept[place]
+		j.id, j.refs, j.staged, j.first, j.inputs = id, 0, 0, m.probes, j.inputs[:0]
 	} else {
-		j = &job{id: id, first: m.probes}
+		j, place = &job{id: id, first: m.probes}, int32(len(m.kept))
+		m.kept = append(m.kept, j)
 	}
 	j.owner = m.owners[0]
 	if cap(j.inputs) == 0 {
 		j.inputs = j.few[:0]
 	}
-	m.jobs = slices.Insert(m.jobs, at, known{id, j})
+	m.jobs = slices.Insert(m.jobs, at, known{id, place})
+	m.found = at
+	return j
 }
 
 // Waiting reports whether a request waits for the end of a copy. Next may have more to do then.
@@ -183,14 +200,7 @@ func (m *Manager) Waiting() bool {
 }
 
 // Unused reports whether no probe is left, no request waits, and no copy is kept: at most, copies are under way that go once they are made. With their ends a Manager is as new.
-func (m *Manager) Unused() bool {
-	for _, k := range m.jobs {
-		if k.refs > 0 {
-			return false
-		}
-	}
-	return !m.Waiting()
-}
+func (m *Manager) Unused() bool { return m.live == 0 && !m.Waiting() }
 
 // Used returns the bytes of copies, those under way included.
 func (m *Manager) Used() int64 { return m.used }
@@ -198,13 +208,16 @@ func (m *Manager) Used() int64 { return m.used }
 // job returns what is known of a job; nil: nothing is.
 func (m *Manager) job(id Job) *job {
 	if at, found := m.placeOf(id); found {
-		return m.jobs[at].job
+		return m.kept[m.jobs[at].at]
 	}
 	return nil
 }
 
 // placeOf returns where a job is among all, or would be. It and index make no call for each comparison: simulations come here with each ask.
 func (m *Manager) placeOf(id Job) (int, bool) {
+	if m.found < len(m.jobs) && m.jobs[m.found].id == id {
+		return m.found, true
+	}
 	low, high := 0, len(m.jobs)
 	for low < high {
 		if at := (low + high) / 2; m.jobs[at].id < id {
@@ -213,6 +226,7 @@ func (m *Manager) placeOf(id Job) (int, bool) {
 			high = at
 		}
 	}
+	m.found = low
 	return low, low < len(m.jobs) && m.jobs[low].id == id
 }
 
@@ -250,12 +264,16 @@ func (j *job) find(task int32) *input {
 // Probed says that a probe of a job was queued.
 func (m *Manager) Probed(id Job, t Table) {
 	at, found := m.placeOf(id)
-	if !found {
-		m.enlist(at, id)
+	var j *job
+	if found {
+		j = m.kept[m.jobs[at].at]
+	} else {
+		j = m.enlist(at, id)
 	}
-	j := m.jobs[at].job
 	j.table = t
-	j.refs++
+	if j.refs++; j.refs == 1 {
+		m.live++
+	}
 	if !m.cfg.Named {
 		for range m.cfg.PerProbe {
 			m.request(j, false)
@@ -321,7 +339,7 @@ func (m *Manager) Staged(id Job, dst []int32) []int32 {
 		return dst
 	}
 	for _, x := range j.inputs {
-		if x.status == staged && !x.taken {
+		if x.status == staged && x.use == unread {
 			dst = append(dst, x.task)
 		}
 	}
@@ -336,7 +354,7 @@ func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
 	}
 	j.table = t
 	if x := j.find(task); x != nil {
-		x.taken = true
+		x.use = max(x.use, taken)
 		hit = x.status == staged
 	}
 	if !m.cfg.Named {
@@ -348,8 +366,8 @@ func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
 // Read says that a task which started here has read its input, so that the copy may make room for others.
 func (m *Manager) Read(id Job, task int32) {
 	if j := m.job(id); j != nil {
-		if x := j.find(task); x != nil && x.taken {
-			x.read, m.reads = true, true
+		if x := j.find(task); x != nil && x.use != unread {
+			x.use, m.reads = max(x.use, read), true
 		}
 	}
 }
@@ -366,7 +384,7 @@ func (m *Manager) Ended(id Job, task int32) {
 	case j.inputs[i].status == staged:
 		m.remove(j, i)
 	case j.inputs[i].status == copying:
-		j.inputs[i].ended = true
+		j.inputs[i].use = ended
 	default: // one that waits is dropped when its turn comes
 		m.drop(j, i)
 	}
@@ -390,7 +408,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		x.status = failed
 		m.take(j, -x.bytes)
 		m.deletes.push(Action{Job: id, Task: task, Delete: true})
-	case j.refs == 0 || x.ended:
+	case j.refs == 0 || x.use == ended:
 		m.remove(j, j.index(task))
 	default:
 		x.status = staged
@@ -430,6 +448,9 @@ func (m *Manager) Released(id Job) {
 	if j.refs--; j.refs > 0 {
 		return
 	}
+	if j.refs == 0 {
+		m.live--
+	}
 	for i := len(j.inputs) - 1; i >= 0; i-- {
 		switch j.inputs[i].status {
 		case staged:
@@ -452,8 +473,8 @@ func (m *Manager) forget(j *job) {
 		}
 	}
 	at, _ := m.placeOf(j.id)
+	m.spare = append(m.spare, m.jobs[at].at)
 	m.jobs = slices.Delete(m.jobs, at, at+1)
-	m.spare = append(m.spare, j)
 }
 
 // holderOf returns the place of a job among the holders, or where it would be.
@@ -547,11 +568,11 @@ func (m *Manager) fits(o *owner, bytes int64) bool {
 func (m *Manager) room(bytes int64) bool { return m.used+bytes <= m.cfg.Capacity }
 
 // evict removes copies until there is room: those that were read, or whose task started elsewhere. It reports whether there is.
-func (m *Manager) evict(bytes int64, read bool) bool {
+func (m *Manager) evict(bytes int64, afterRead bool) bool {
 	for k := 0; k < len(m.holders); {
 		j := m.holders[k].job
 		for i := len(j.inputs) - 1; i >= 0; i-- {
-			if x := &j.inputs[i]; x.status == staged && (read && x.read || !read && !x.taken && !j.table.Waits(x.task)) {
+			if x := &j.inputs[i]; x.status == staged && (afterRead && x.use == read || !afterRead && x.use == unread && !j.table.Waits(x.task)) {
 				if m.remove(j, i); m.room(bytes) {
 					return true
 				}

@@ -106,7 +106,7 @@ func (m *Manager) idle(o *owner) (bytes int64) {
 	for _, j := range m.holders {
 		if j.owner == o {
 			for i := range j.inputs {
-				if x := &j.inputs[i]; x.status == staged && !x.taken {
+				if x := &j.inputs[i]; x.status == staged && x.use == unread {
 					bytes += x.bytes
 				}
 			}
@@ -123,7 +123,7 @@ func (m *Manager) evictIdle(o *owner) {
 			continue
 		}
 		for i := len(j.inputs) - 1; i >= 0; i-- {
-			if x := &j.inputs[i]; x.status == staged && !x.taken {
+			if x := &j.inputs[i]; x.status == staged && x.use == unread {
 				m.remove(j, i)
 				return
 			}
