@@ -19,8 +19,15 @@ func (l *line) layBy(i int) {
 
 // placeOf returns where a number is among entries, or would be.
 func placeOf(entries []entry, number uint32) int {
-	at, _ := slices.BinarySearchFunc(entries, number, func(e entry, number uint32) int { return int(int32(e.number - number)) })
-	return at
+	low, high := 0, len(entries)
+	for low < high {
+		if at := int(uint(low+high) / 2); int32(entries[at].number-number) < 0 {
+			low = at + 1
+		} else {
+			high = at
+		}
+	}
+	return low
 }
 
 // wake puts the first entry of those laid by back to its place, which it returns.
