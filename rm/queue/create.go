@@ -45,7 +45,7 @@ func (t *Tree) With(paths []string) *Tree {
 		return t
 	}
 	slices.Sort(paths)
-	root := t.Root.clone(nil)
+	root := &t.copies()[0]
 	for _, path := range slices.Compact(paths) {
 		t.declare(root, strings.Split(path, ".")[1:])
 	}
@@ -69,12 +69,21 @@ func (t *Tree) declare(q *Queue, names []string) {
 	}
 }
 
-// clone copies a queue and its descendants.
-func (q *Queue) clone(parent *Queue) *Queue {
-	c := *q
-	c.Parent, c.Children = parent, make([]*Queue, len(q.Children))
-	for i, below := range q.Children {
-		c.Children[i] = below.clone(&c)
+// copies returns copies of all queues by their Index, which hang together as the queues do. They are in one array, as are their lists of children: there may be ten
+// thousand, of which a copy is made whenever one is created on demand.
+func (t *Tree) copies() []Queue {
+	all, below := make([]Queue, len(t.queues)), make([]*Queue, 0, len(t.queues))
+	for i, q := range t.queues {
+		c := &all[i]
+		*c = *q
+		if q.Parent != nil {
+			c.Parent = &all[q.Parent.Index]
+		}
+		first := len(below)
+		for _, x := range q.Children {
+			below = append(below, &all[x.Index])
+		}
+		c.Children = below[first:len(below):len(below)]
 	}
-	return &c
+	return all
 }

@@ -79,7 +79,7 @@ func (t *Tree) MayUse(path, user string, groupsOf func(string) ([]string, error)
 	q, ok := t.Find(path)
 	if !ok {
 		list, above, err := t.missing(path)
-		parent, _, _ := cutLast(path)
+		parent, _ := template.Cut(path)
 		q = t.byPath[parent]
 		switch {
 		case err != nil && q == nil:
@@ -89,7 +89,7 @@ func (t *Tree) MayUse(path, user string, groupsOf func(string) ([]string, error)
 		case err == nil:
 			q = t.byPath[above.Path]
 			for p := t.from.again(); len(list) > 0; list = list[1:] {
-				_, name, _ := cutLast(list[0].Path)
+				_, name := template.Cut(list[0].Path)
 				q = p.created(q, name, list[0])
 			}
 		}
@@ -99,11 +99,11 @@ func (t *Tree) MayUse(path, user string, groupsOf func(string) ([]string, error)
 
 // Adding returns a tree in which further queues are created. The error is an *Invalid if settings of templates can't be used.
 func (t *Tree) Adding(list []template.Created) (*Tree, error) {
-	return t.changed(func(p *maker, at map[string]*Queue) (touched []*Queue, created []template.Created) {
+	return t.changed(func(p *maker, at copies) (touched []*Queue, created []template.Created) {
 		for _, c := range list {
-			parent, name, _ := cutLast(c.Path)
-			above := at[parent]
-			if above == nil || at[c.Path] != nil {
+			parent, name := template.Cut(c.Path)
+			above := at.find(parent)
+			if above == nil || at.find(c.Path) != nil {
 				continue
 			}
 			q := p.created(above, name, c)
@@ -111,7 +111,7 @@ func (t *Tree) Adding(list []template.Created) (*Tree, error) {
 			for _, c := range above.Children {
 				c.left = leavings{}
 			}
-			at[q.Path] = q
+			at.more[q.Path] = q
 			touched = append(touched, above)
 		}
 		return touched, slices.Concat(t.Created, list)
@@ -123,10 +123,10 @@ func (t *Tree) Without(paths []string) (*Tree, error) {
 	gone := func(path string) bool { // by itself, or with the queue above it
 		return slices.ContainsFunc(paths, func(of string) bool { return path == of || strings.HasPrefix(path, of+".") })
 	}
-	return t.changed(func(p *maker, at map[string]*Queue) (touched []*Queue, created []template.Created) {
+	return t.changed(func(p *maker, at copies) (touched []*Queue, created []template.Created) {
 		for _, path := range paths {
-			parent, _, _ := cutLast(path)
-			if above := at[parent]; above != nil && at[path] != nil && at[path].Made != template.Static {
+			parent, _ := template.Cut(path)
+			if above, q := at.find(parent), at.find(path); above != nil && q != nil && q.Made != template.Static {
 				above.Children = slices.DeleteFunc(above.Children, func(c *Queue) bool { return c.Path == path })
 				touched = append(touched, above)
 			}
@@ -141,7 +141,7 @@ func (t *Tree) Restored(list []template.Created) (next *Tree, gone []string, err
 	parents := map[string]bool{}
 	var keep []template.Created
 	for _, c := range list {
-		above, _, _ := cutLast(c.Path)
+		above, _ := template.Cut(c.Path)
 		q := t.byPath[above]
 		if t.byPath[c.Path] != nil || t.Kind != Capacity || !parents[above] && (q == nil || q.Leaf() || q.Creation.Legacy != c.Legacy) {
 			gone = append(gone, c.Path)
@@ -157,15 +157,27 @@ func (t *Tree) Restored(list []template.Created) (next *Tree, gone []string, err
 	return next, gone, err
 }
 
-// changed returns a tree like t after a change of its queues. change gets them by their paths, and returns the queues whose children have changed.
-func (t *Tree) changed(change func(p *maker, at map[string]*Queue) (touched []*Queue, created []template.Created)) (*Tree, error) {
+// copies are those of the queues of a tree. Further ones, by their paths, come before them.
+type copies struct {
+	of   *Tree
+	all  []Queue // by their Index in the tree
+	more map[string]*Queue
+}
+
+func (c copies) find(path string) *Queue {
+	if q := c.more[path]; q != nil || c.of.byPath[path] == nil {
+		return q
+	}
+	return &c.all[c.of.byPath[path].Index]
+}
+
+// changed returns a tree like t after a change of its queues. change gets copies of them, and returns the queues whose children have changed.
+func (t *Tree) changed(change func(p *maker, at copies) (touched []*Queue, created []template.Created)) (*Tree, error) {
 	p := t.from.again()
 	p.count = len(t.queues)
-	root := t.Root.clone(nil)
-	at := make(map[string]*Queue, len(t.queues)+1)
-	root.All(func(q *Queue) { at[q.Path] = q })
+	at := copies{t, t.copies(), map[string]*Queue{}}
 	touched, created := change(p, at)
-	next := newTree(Capacity, root)
+	next := newTree(Capacity, &at.all[0])
 	next.types, next.vector, next.Settings, next.Dominant, next.Problems, next.from = t.types, t.vector, t.Settings, t.Dominant, t.Problems, t.from
 	next.stoppedGone, next.Created, next.labels = t.stoppedGone, created, t.labels
 	done := map[*Queue]bool{}
@@ -180,7 +192,7 @@ func (t *Tree) changed(change func(p *maker, at map[string]*Queue) (touched []*Q
 	}
 	if len(t.labels) > 0 || p.labelled {
 		for _, c := range created {
-			if q := at[c.Path]; q != nil {
+			if q := at.find(c.Path); q != nil {
 				p.settle(q, q.Parent, c)
 			}
 		}
@@ -276,13 +288,4 @@ func (p *maker) settle(q, above *Queue, c template.Created) {
 		}
 		p.settings[q.Path+"."+label.Key(partition)+"capacity"] = zero
 	}
-}
-
-// cutLast splits the last part off a path; ok is false if there is only one.
-func cutLast(path string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
 }

@@ -78,16 +78,16 @@ func (t *Tree) Entitling(list []template.Created) (*Tree, error) {
 	if slices.EqualFunc(t.Created, list, same) {
 		return t, nil
 	}
-	return t.changed(func(p *maker, at map[string]*Queue) (touched []*Queue, created []template.Created) {
+	return t.changed(func(p *maker, at copies) (touched []*Queue, created []template.Created) {
 		for i, c := range list {
 			if same(c, t.Created[i]) {
 				continue
 			}
-			old := at[c.Path]
+			old := at.find(c.Path)
 			q := p.created(old.Parent, old.Name, c)
 			q.Stopped = old.Stopped
 			q.left = leavingsOf(old, c.Zero)
-			old.Parent.Children[slices.Index(old.Parent.Children, old)], at[c.Path] = q, q
+			old.Parent.Children[slices.Index(old.Parent.Children, old)], at.more[c.Path] = q, q
 			touched = append(touched, old.Parent)
 		}
 		return touched, list

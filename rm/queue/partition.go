@@ -24,7 +24,7 @@ func (t *Tree) In(name string) *Tree {
 	if of := t.partitions[name]; of != nil {
 		return of
 	}
-	root := t.Root.clone(nil)
+	root := &t.copies()[0]
 	root.All(func(q *Queue) { q.withoutShare() })
 	return t.partition(name, root)
 }
@@ -79,7 +79,7 @@ func (p *parser) partitions(t *Tree) {
 	}
 	for _, name := range t.labels {
 		p.label = name
-		root := t.Root.clone(nil)
+		root := &t.copies()[0]
 		root.All(p.shareIn)
 		if p.ok() {
 			p.shares(root)
@@ -145,24 +145,23 @@ func (p *parser) labels(t *Tree, q *Queue) {
 		q.labelShare = max(q.labelShare, of.queues[q.Index].AbsoluteCapacity)
 	}
 	q.applications()
-	key := q.Path + "." + label.AccessKey
 	switch above := q.Parent; {
 	case above == nil || above.Parent == nil:
 	case label.Has(above.Labels, label.Any):
 	case label.Has(q.Labels, label.Any):
+		key := q.Path + "." + label.AccessKey
 		p.fail(key, p.settings[key], fmt.Sprintf("queue %s can't use all labels, as %s above it can't", q.Path, above.Path))
 	default:
 		if more := label.Beyond(q.Labels, above.Labels); len(more) > 0 {
-			list := strings.Join(more, ",")
+			list, key := strings.Join(more, ","), q.Path+"."+label.AccessKey
 			p.failWith("Some labels of child queue is not a subset of parent queue, these labels=["+list+"]", key, p.settings[key],
 				fmt.Sprintf("queue %s can't use %s, as %s above it can't", q.Path, list, above.Path))
 		}
 	}
 	if own := q.DefaultLabel; !label.Has(q.Labels, own) {
-		key = q.Path + "." + label.DefaultKey
 		p.failWith(fmt.Sprintf("Invalid default label expression of  queue=%s doesn't have permission to access all labels in default label expression."+
 			" labelExpression of resource request=%s. Queue labels=%s", q.Path, own, strings.Join(q.Labels, ",")),
-			key, own, fmt.Sprintf("queue %s can't use this label; it may use: %s", q.Path, strings.Join(q.Labels, ", ")))
+			q.Path+"."+label.DefaultKey, own, fmt.Sprintf("queue %s can't use this label; it may use: %s", q.Path, strings.Join(q.Labels, ", ")))
 	}
 }
 

@@ -241,15 +241,23 @@ const (
 )
 
 func newTree(kind Kind, root *Queue) *Tree {
-	t := &Tree{Root: root, Kind: kind, Settings: defaultSettings(), byPath: map[string]*Queue{}, byName: map[string][]*Queue{}}
-	root.All(func(q *Queue) {
-		q.Index = len(t.queues)
-		t.queues = append(t.queues, q)
+	var all []*Queue
+	root.All(func(q *Queue) { q.Index, all = len(all), append(all, q) })
+	t := &Tree{Root: root, Kind: kind, Settings: defaultSettings(), queues: all}
+	t.byPath, t.byName = make(map[string]*Queue, len(all)), make(map[string][]*Queue, len(all))
+	for i, q := range all {
 		t.byPath[q.Path] = q
-		t.byName[q.Name] = append(t.byName[q.Name], q)
-	})
+		if same := t.byName[q.Name]; same != nil {
+			t.byName[q.Name] = append(same, q)
+		} else {
+			t.byName[q.Name] = all[i : i+1 : i+1] // mostly the only one
+		}
+	}
 	return t
 }
+
+// At returns the queue with a path, or nil.
+func (t *Tree) At(path string) *Queue { return t.byPath[path] }
 
 // Find finds a queue by its path, or by the last part of it if that is unambiguous. In a Fair tree names are paths, which need not
 // begin with root (Hadoop: QueueManager.ensureRootPrefix). "" is the default queue.

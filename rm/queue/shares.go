@@ -207,11 +207,14 @@ func (p *parser) fits(part, whole records.Resource) bool {
 // amounts checks the limits of a queue whose capacity is an amount.
 func (p *parser) amounts(q *Queue) {
 	least, most := q.Vector.Amounts(), q.MaximumVector.Amounts()
+	if most.IsZero() {
+		return
+	}
 	key := p.key(q, "maximum-capacity")
-	if !most.IsZero() && !p.fits(least, most) {
+	if !p.fits(least, most) {
 		p.fail(key, p.settings[key], fmt.Sprintf("it is less than the queue's capacity, which is %s", p.types.Format(least)))
 	}
-	if above := q.Parent.MaximumVector.Amounts(); !most.IsZero() && !above.IsZero() && !p.fits(most, above) {
+	if above := q.Parent.MaximumVector.Amounts(); !above.IsZero() && !p.fits(most, above) {
 		p.fail(key, p.settings[key], fmt.Sprintf("it is more than the maximum of %s, which is %s", q.Parent.Path, p.types.Format(above)))
 	}
 }

@@ -69,3 +69,25 @@ func parse(text string) (a ACL, ok bool) {
 	}
 	return a, users != "" || groups != ""
 }
+
+// Of returns the priority of an application of a user in a leaf with lists, of which the lowest maximum comes first, and whether the user may have it. asked is
+// nil if the user didn't ask for one; otherwise is that of applications of which neither the user nor a list says one, and most the highest of the cluster
+// (Hadoop: CapacityScheduler.checkAndGetApplicationPriority, AppPriorityACLsManager).
+func Of(lists []ACL, otherwise int32, user string, asked *int32, most int32, groupsOf func(string) ([]string, error)) (p int32, may bool) {
+	var his []ACL
+	for _, a := range lists {
+		if a.Who.Allows(user, groupsOf) {
+			his = append(his, a)
+		}
+	}
+	switch {
+	case asked != nil:
+		p = *asked
+	case len(his) > 0:
+		p = his[len(his)-1].Default
+	default:
+		p = otherwise
+	}
+	p = min(p, most)
+	return p, len(lists) == 0 || slices.ContainsFunc(his, func(a ACL) bool { return p <= a.Max })
+}

@@ -15,7 +15,7 @@ func Entitled(list []Created, used []string, rooms Rooms) []Created {
 	below := map[string]*leaves{}
 	at := map[string]int{}
 	for i, c := range list {
-		if parent, _ := cut(c.Path); c.Legacy {
+		if parent, _ := Cut(c.Path); c.Legacy {
 			if below[parent] == nil {
 				below[parent] = &leaves{used: map[int]bool{}}
 			}
@@ -25,7 +25,7 @@ func Entitled(list []Created, used []string, rooms Rooms) []Created {
 	}
 	for _, path := range used {
 		if i, ok := at[path]; ok {
-			parent, _ := cut(path)
+			parent, _ := Cut(path)
 			below[parent].use(i)
 		}
 	}
@@ -41,7 +41,7 @@ func Entitled(list []Created, used []string, rooms Rooms) []Created {
 func EntitledAnew(list []Created, used []string, rooms Rooms) []Created {
 	list = slices.Clone(list)
 	for i, c := range list {
-		if parent, _ := cut(c.Path); c.Legacy {
+		if parent, _ := Cut(c.Path); c.Legacy {
 			list[i].Zero = nil
 			for partition := range rooms(parent) {
 				list[i].Zero = append(list[i].Zero, partition)

@@ -34,7 +34,7 @@ const maxPath = 512
 // Missing returns what has to be created for a queue to exist, parents first, or says in Hadoop's words why it can't be. above is the existing queue below which
 // the first one would be (Hadoop: CapacitySchedulerQueueManager.determineMissingParents). See Parent.Room for bounds.
 func Missing(path string, queues Queues) (list []Created, above Parent, err error) {
-	parent, name := cut(strings.TrimFunc(path, blank))
+	parent, name := Cut(strings.TrimFunc(path, blank))
 	name = strings.TrimFunc(name, blank) // as Hadoop trims the name of a queue
 	path = parent + "." + name
 	if parent == "" || !fairrule.ValidName(path) || strings.ContainsFunc(path, unicode.IsControl) || len(path) > maxPath {
@@ -81,7 +81,7 @@ func ancestors(parent string, queues Queues) (above Parent, static *Creation, mi
 		if ok && q.Static {
 			return above, q.Creation, missing, distance
 		}
-		before, last := cut(at)
+		before, last := Cut(at)
 		if !found {
 			missing = append(missing, last)
 		}
@@ -103,8 +103,8 @@ func (p *Parent) Room(first Created) error {
 	return nil
 }
 
-// cut splits the last part off a path.
-func cut(path string) (before, last string) {
+// Cut splits the last part off a path.
+func Cut(path string) (before, last string) {
 	i := strings.LastIndexByte(path, '.')
 	return path[:max(i, 0)], path[i+1:]
 }

@@ -18,16 +18,12 @@ func (s *Core) SetTree(t *queue.Tree) error {
 	if t.Kind != s.Tree.Kind {
 		return fmt.Errorf("the queues of one scheduler can't be replaced by those of another while it runs")
 	}
-	next := map[string]*queue.Queue{}
-	for _, q := range t.Queues() {
-		next[q.Path] = q
-	}
 	for h := range s.Queues {
 		q := &s.Queues[h]
 		if !q.Live || q.Total == 0 {
 			continue
 		}
-		switch n := next[q.Cfg.Path]; {
+		switch n := t.At(q.Cfg.Path); {
 		case n == nil && !q.made:
 			return fmt.Errorf("queue %s has %d applications in it, and can't be removed", q.Cfg.Path, q.Total)
 		case n != nil && n.Leaf() != q.Leaf:
@@ -35,7 +31,7 @@ func (s *Core) SetTree(t *queue.Tree) error {
 		}
 	}
 	s.Tree = t
-	s.replaceQueues(t, next)
+	s.replaceQueues(t)
 	s.guideApps()
 	s.remeasure()
 	for i := range s.Users {
@@ -50,14 +46,14 @@ func (s *Core) SetTree(t *queue.Tree) error {
 }
 
 // replaceQueues builds the running tree for another configuration around what the queues hold. Orders are made by rebuild.
-func (s *Core) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
+func (s *Core) replaceQueues(t *queue.Tree) {
 	s.unlink()
 	for h := range s.Queues {
 		q := &s.Queues[h]
 		if !q.Live {
 			continue
 		}
-		if n := next[q.Cfg.Path]; q.made && q.Total > 0 && n == nil {
+		if n := t.At(q.Cfg.Path); q.made && q.Total > 0 && n == nil {
 			continue
 		} else if n == nil || n.Leaf() != q.Leaf {
 			s.forgetQueue(int32(h))
