@@ -82,6 +82,7 @@ func bigc() part {
 				"of many containers (decisions/suspension.md).",
 		},
 		{"the same, with 3 s a GB", "suspension-alike-slow", "Not the cause either."},
+		{"the same, with short tasks of 60 s", "suspension-alike-long", "Not the cause either."},
 	} {
 		var all []ref
 		for _, row := range []string{gp + ", steps of 1 cores and 2 GB", gp + ", steps of 8 cores and 16 GB", kill, ip} {

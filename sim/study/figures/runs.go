@@ -47,6 +47,15 @@ var Runs = []Run{
 		Set:   []string{"traces=cloudera-shape", "workers=10000", "variants=both"},
 	},
 	{
+		Name:  "dice-cloudera-spread",
+		Study: "dice",
+		Seeds: "1-20",
+		Set: []string{
+			"traces=cloudera-shape", "workers=12000", "variants=both", "models=linear",
+			"shape=short-spread=1.5+short-mean=13.4",
+		},
+	},
+	{
 		Name:  "dice-cloudera-bursts",
 		Study: "dice",
 		Seeds: "1-20",
@@ -135,6 +144,24 @@ var Runs = []Run{
 		Set:   []string{"traces=cloudera-shape", "workers=13000", "vary=cm=10", "shape=short-uneven=1.8"},
 	},
 	{
+		Name:  "eirene-cloudera-spread",
+		Study: "eirene",
+		Seeds: "1-20",
+		Set:   []string{"traces=cloudera-shape", "workers=13000", "vary=cm=10", "shape=short-spread=1.5+short-mean=13.4"},
+	},
+	{
+		Name:  "eirene-cloudera-narrow",
+		Study: "eirene",
+		Seeds: "1-20",
+		Set:   []string{"traces=cloudera-shape", "workers=13000", "vary=cm=10", "shape=short-spread=0.3+short-mean=39.5"},
+	},
+	{
+		Name:  "eirene-cloudera-repeat",
+		Study: "eirene",
+		Seeds: "1-20",
+		Set:   []string{"traces=cloudera-shape", "workers=13000", "vary=cm=10", "repeat=3"},
+	},
+	{
 		Name:  "eirene-cloudera-alike",
 		Study: "eirene",
 		Seeds: "1-20",
@@ -208,6 +235,12 @@ var Runs = []Run{
 		Study: "suspension",
 		Seeds: "1-20",
 		Set:   []string{"tables=steps", "part=0.25", "long-spread=0", "long-vary=0"},
+	},
+	{
+		Name:  "suspension-alike-long",
+		Study: "suspension",
+		Seeds: "1-20",
+		Set:   []string{"tables=steps", "part=0.25", "long-spread=0", "long-vary=0", "short-mean=60"},
 	},
 	{
 		Name:  "suspension-alike-slow",
