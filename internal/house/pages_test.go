@@ -19,21 +19,21 @@ var ceilings = []struct {
 	{"docs/packages.md", 0},
 	{"docs/configuration.md", 0},
 	{"docs/studies/README.md", 0},
-	{"docs/migration.md", 2400},     // commands with their outputs, which integration/migration executes
-	{"docs/compatibility.md", 1950}, // a row for each difference from YARN; integration/parity reads it
-	{"docs/architecture.md", 2050},
+	{"docs/migration.md", 2200},     // commands with their outputs, which integration/migration executes
+	{"docs/compatibility.md", 1650}, // a row for each difference from YARN; integration/parity reads it
+	{"docs/architecture.md", 1850},
 	{"docs/decisions/*.md", 450},
 	{"docs/studies/suspension.md", 650},
 	{"docs/studies/*.md", 400},
 	{"README.md", 600},
 	{"*.md", 400},
-	{"*/*.md", 1100},
+	{"*/*.md", 1050},
 	{"*/*/*.md", 400},
 	{"*/*/*/*.md", 400},
 }
 
 // allWords are those of all pages together that aren't generated. Lower it when there are fewer.
-const allWords = 45900
+const allWords = 43200
 
 // Readers find what they look for: pages are short.
 func TestPagesAreShort(t *testing.T) {
