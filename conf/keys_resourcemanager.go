@@ -67,6 +67,11 @@ func resourceManagerKeys() []Key {
 		millis(rm+"rm.container-allocation.expiry-interval-ms", "600000", "time within which an ApplicationMaster must start a granted container").min(1),
 		text(rm+"node-labels.am.default-node-label-expression", "", "label of nodes for ApplicationMasters whose own requests name none, instead of their applications' and their queues'"),
 		boolean(rm+"node-labels.am.allow-non-exclusive-allocation", "false", "let ApplicationMasters without a label run on idle nodes of labels that aren't exclusive"),
+		text(rm+"node-labels.provider", "",
+			"Java class that says which labels nodes have, with yarn.node-labels.configuration-type=delegated-centralized; "+
+				"it extends RMNodeLabelsMappingProvider"),
+		millis(rm+"node-labels.provider.fetch-interval-ms", "1800000",
+			"how often it is asked about all nodes; it is asked about each that comes; -1 is no more than that").min(1).or("-1"),
 		list("yarn.node-labels.exclusive-enforced-partitions", "", "labels that applications have for all that they ask for, as their submissions say, or for nothing"),
 		millis(rm+"nodemanagers.heartbeat-interval-ms", "1000", "time between a NodeManager's heartbeats").min(1),
 		integer(rm+"max-completed-applications", "1000", "number of ended applications that lists show").min(0),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/user"
 	"strconv"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
 	"heddle/conf/secure"
 	"heddle/conf/serviceacl"
 	"heddle/conf/ssl"
@@ -114,6 +117,7 @@ func prepare(c *conf.Config, id string, log *logrus.Entry) (*prepared, error) {
 	check("", err)
 	p.timeline, err = timelineservice.Of(c)
 	check("", err)
+	check(javaservices.LabelsClassKey, javaservices.Delegating(c, environ.Of(c.Dir(), os.LookupEnv)))
 	const header = "hadoop.http.max.request.header.size"
 	if v, ok := c.Get(header); ok {
 		p.maxHeader, err = strconv.Atoi(v)

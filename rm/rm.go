@@ -26,6 +26,7 @@ import (
 	"heddle/rm/feed"
 	"heddle/rm/labels/stock"
 	"heddle/rm/leader"
+	"heddle/rm/leader/nodelabels"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -419,6 +420,9 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 		}
 		if r.settings.Queues.Kind == queue.Fair {
 			waiting.Go(func() { r.watchFairFile(ctx, l) })
+		}
+		if labels := r.settings.Labels; labels.Enabled && labels.By == nodelabels.Delegated {
+			waiting.Go(func() { r.delegateLabels(ctx, l) })
 		}
 		waiting.Go(func() { r.raft.KeepMembers(ctx) })
 	})

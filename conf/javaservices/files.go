@@ -63,6 +63,36 @@ func Collecting(c *conf.Config, look func(string) (string, bool)) error {
 	return nil
 }
 
+// LabelsClassKey names the class that says which labels nodes have.
+const LabelsClassKey = "yarn.resourcemanager.node-labels.provider"
+
+// labelsBase is the class that it extends.
+const labelsBase = "org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsMappingProvider"
+
+// Delegating says what lacks, where a class is to say which labels nodes have: the class, a Java, or Hadoop's jars.
+func Delegating(c *conf.Config, look func(string) (string, bool)) error {
+	if !c.Bool("yarn.node-labels.enabled") || c.Text("yarn.node-labels.configuration-type") != "delegated-centralized" {
+		return nil
+	}
+	class, _ := c.Get(LabelsClassKey)
+	if class = strings.TrimSpace(class); class == "" {
+		return errors.New("with yarn.node-labels.configuration-type=delegated-centralized a class must say which labels " +
+			"nodes have: name one that extends " + labelsBase)
+	}
+	s, err := Runtime(c, look)
+	if err != nil {
+		return err
+	}
+	found := newFinder(s.ClassPath)
+	for _, name := range []string{labelsBase, class} {
+		if !found.has(name) {
+			return fmt.Errorf("the class %s isn't on the class path %q: set HADOOP_HOME, or name its jar in %s "+
+				"or HADOOP_CLASSPATH", name, s.ClassPath, classPathKey)
+		}
+	}
+	return nil
+}
+
 // Properties returns the settings that no file of the configuration folder has, keys and values in turn.
 func Properties(c *conf.Config) (out []string) {
 	given := conf.Given(c)

@@ -19,7 +19,6 @@ const (
 	centralKey     = "yarn.resourcemanager.opportunistic-container-allocation.enabled"
 
 	labelStoreKey = "yarn.node-labels.fs-store.root-dir"
-	labelsByKey   = "yarn.node-labels.configuration-type"
 )
 
 // Of warns of what a ResourceManager won't take over from YARN: one problem for each loss, which says what will happen.
@@ -41,9 +40,6 @@ func Of(c *conf.Config) (all []conf.Problem) {
 	if root := c.Text(labelStoreKey); c.Bool(labelsKey) && root != "" && !strings.HasPrefix(root, "/") && !strings.HasPrefix(root, "file:") {
 		warn(labelStoreKey, "the labels that YARN keeps there aren't read, as it is no local folder: add them once with heddle rmadmin -addToClusterNodeLabels and -replaceLabelsOnNode, "+
 			"or copy nodelabel.mirror and nodelabel.editlog of that folder to each ResourceManager, and name the copy")
-	}
-	if c.Bool(labelsKey) && c.Text(labelsByKey) == "delegated-centralized" {
-		warn(labelsByKey, "Heddle can't run the class that would say which label a node has (yarn.resourcemanager.node-labels.provider): nodes keep the labels that are on record. Set it to centralized or distributed")
 	}
 	if c.Bool(distributedKey) {
 		warn(distributedKey, "nodes don't schedule in Heddle: set %s to true, with which the ResourceManager gives applications the opportunistic containers that they ask for%s, and leave this key out",

@@ -30,7 +30,7 @@ func TestSilentLossesHaveOneWarningEach(t *testing.T) {
 		"central scheduling, besides": {set: []string{distributedKey + "=true", centralKey + "=true"}, want: []string{"(it is)"}},
 		"distributed scheduling, off": {set: []string{distributedKey + "=false"}},
 		"labels in HDFS, off":         {set: []string{labelStoreKey + "=hdfs://nn/labels"}},
-		"labels by a class, a store":  {set: []string{labelsKey + "=true", labelsByKey + "=delegated-centralized", storeKey + "=leveldb"}, want: []string{"aren't read", "can't run the class"}},
+		"labels, a store of queues":   {set: []string{labelsKey + "=true", storeKey + "=leveldb"}, want: []string{"aren't read"}},
 	} {
 		dir := t.TempDir()
 		if x.fair {

@@ -83,6 +83,7 @@ const (
 	FilesMain    = "heddle.javahost.Files"
 
 	CollectorsMain = "heddle.javahost.Collectors"
+	NodeLabelsMain = "heddle.javahost.NodeLabels"
 )
 
 // Start starts a process with a program of the jar. It ends with this one: by its socket, and at once where the kernel has signals for that.

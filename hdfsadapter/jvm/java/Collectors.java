@@ -2,12 +2,10 @@ package heddle.javahost;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import org.apache.hadoop.security.SecurityUtil;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.timelineservice.TimelineEntities;
 import org.apache.hadoop.yarn.api.records.timelineservice.TimelineEntity;
-import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.timelineservice.collector.AppLevelTimelineCollector;
 import org.apache.hadoop.yarn.server.timelineservice.collector.TimelineCollector;
 import org.apache.hadoop.yarn.server.timelineservice.collector.TimelineCollectorContext;
@@ -38,7 +36,8 @@ public final class Collectors extends TimelineCollectorManager {
   private Wire.Writer handle(int op, Wire.Reader r, Wire.Writer reply) throws Exception {
     switch (op) {
       case HELLO:
-        hello(r);
+        init(Daemon.begin(r));
+        start();
         return reply;
       case PUT:
         put(new Put(r));
@@ -49,22 +48,6 @@ public final class Collectors extends TimelineCollectorManager {
       default:
         throw new IOException("operation " + op + " is unknown");
     }
-  }
-
-  /** Reads the configuration, logs in where the cluster has Kerberos, and opens the storage. */
-  private void hello(Wire.Reader r) throws IOException {
-    YarnConfiguration conf = new YarnConfiguration();
-    String[] set = r.texts();
-    for (int i = 0; i + 1 < set.length; i += 2) {
-      conf.set(set[i], set[i + 1]);
-    }
-    String host = r.text();
-    UserGroupInformation.setConfiguration(conf);
-    if (UserGroupInformation.isSecurityEnabled()) {
-      SecurityUtil.login(conf, YarnConfiguration.RM_KEYTAB, YarnConfiguration.RM_PRINCIPAL, host);
-    }
-    init(conf);
-    start();
   }
 
   /** An entity, with what the collector of its application has to know. */

@@ -30,7 +30,7 @@ import (
 const (
 	Centralized = "centralized"           // administrators
 	Distributed = "distributed"           // nodes
-	Delegated   = "delegated-centralized" // a class of the ResourceManager, which Heddle can't run: they stay as they are
+	Delegated   = "delegated-centralized" // a class of the site (rm/labels/delegated)
 )
 
 // Settings are what the configuration says.
@@ -81,9 +81,6 @@ func New(loop loop.Operations, work *ledger.State, cfg Config) *Labels {
 func (l *Labels) Begin() {
 	if !l.Enabled {
 		return
-	}
-	if l.By == Delegated {
-		l.Log.Warn("yarn.node-labels.configuration-type is delegated-centralized, and Heddle can't run the class of yarn.resourcemanager.node-labels.provider: nodes keep the labels that they have")
 	}
 	for _, name := range l.work.Labels.Names() {
 		l.setExclusive(name, l.work.Labels.Exclusive[name])
@@ -216,6 +213,18 @@ func (l *Labels) Replace(mappings []Mapping, knownOnly bool) error {
 	})
 }
 
+// Delegated gives labels to nodes as the site's class says, to all or none of them. Those that a node has already aren't put on record again.
+func (l *Labels) Delegated(mappings []Mapping) error {
+	return l.loop.Do(func() error {
+		return l.replace(slices.DeleteFunc(mappings, func(m Mapping) bool { return l.has(m.Node, m.Labels) }))
+	})
+}
+
+// has reports whether a node has just these labels.
+func (l *Labels) has(id records.NodeID, labels []string) bool {
+	return len(labels) == 0 && l.Of(id) == "" || len(labels) == 1 && labels[0] != "" && l.Of(id) == labels[0]
+}
+
 // NotCentral refuses administrators' labels where others say which nodes have.
 const NotCentral = "Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled."
 
@@ -279,7 +288,7 @@ func (l *Labels) Heard(id records.NodeID, labels *[]string) (accepted bool, why 
 }
 
 func (l *Labels) report(id records.NodeID, labels []string) error {
-	if len(labels) == 0 && l.Of(id) == "" || len(labels) == 1 && labels[0] != "" && l.Of(id) == labels[0] {
+	if l.has(id, labels) {
 		return nil
 	}
 	err := l.replace([]Mapping{{Node: id, Labels: labels}})

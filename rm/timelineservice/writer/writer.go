@@ -5,11 +5,7 @@ package writer
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -17,8 +13,8 @@ import (
 	"heddle/conf"
 	"heddle/conf/environ"
 	"heddle/conf/javaservices"
-	"heddle/hdfsadapter/javafs"
 	"heddle/hdfsadapter/jvm"
+	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/yarn/flow"
 	"heddle/yarn/records"
 )
@@ -65,16 +61,19 @@ func Of(c *conf.Config, host string, log *logrus.Entry) (Config, error) {
 }
 
 // Writer writes entities, one after the other. Put and Close are called by one goroutine.
-type Writer struct {
-	cfg Config
-	dir string // of the JVM; "": not made yet
-
-	mu sync.Mutex
-	j  *jvm.Process // nil: there is none
-}
+type Writer struct{ jvm *ondemand.JVM }
 
 // New returns a writer without a JVM.
-func New(cfg Config) *Writer { return &Writer{cfg: cfg} }
+func New(cfg Config) *Writer {
+	return &Writer{ondemand.New(ondemand.Config{
+		JVM: cfg.JVM, Main: jvm.CollectorsMain, What: "the JVM that writes entities of timeline version 2", Limit: startLimit,
+		Hello: func() (byte, []byte) {
+			var m jvm.Message
+			m.Texts(cfg.Properties).Text(cfg.Host)
+			return opHello, m.B
+		},
+	})}
+}
 
 // Entity says of which application an entity is.
 type Entity struct {
@@ -97,91 +96,12 @@ func (e *Entity) Encode(content any) ([]byte, error) {
 
 // Put writes an entity. A *jvm.Refused says that the storage has failed; after any other error, there is no JVM, and the next call starts another.
 func (w *Writer) Put(ctx context.Context, message []byte) error {
-	j, err := w.process(ctx)
-	if err != nil {
-		return err
-	}
-	return w.call(ctx, j, opPut, message, putLimit)
-}
-
-// process returns the JVM that runs, or another one.
-func (w *Writer) process(ctx context.Context) (*jvm.Process, error) {
-	if w.j != nil {
-		return w.j, nil
-	}
-	if w.dir == "" {
-		dir, err := javafs.NewFolder()
-		if err != nil {
-			return nil, err
-		}
-		w.dir = dir
-	}
-	cfg, err := w.cfg.JVM()
-	if err != nil {
-		return nil, err
-	}
-	cfg.Dir = w.dir
-	jar, err := jvm.WriteJar(w.dir)
-	if err != nil {
-		return nil, err
-	}
-	j, err := cfg.Start(jar, jvm.CollectorsMain)
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	w.j = j
-	w.mu.Unlock()
-	var m jvm.Message
-	m.Texts(w.cfg.Properties).Text(w.cfg.Host)
-	if err := w.call(ctx, j, opHello, m.B, startLimit); err != nil {
-		w.kill()
-		return nil, fmt.Errorf("start the writer of timeline version 2: %w", err)
-	}
-	return j, nil
-}
-
-// call calls the JVM, and ends it after all errors but its own.
-func (w *Writer) call(ctx context.Context, j *jvm.Process, op byte, args []byte, limit time.Duration) error {
-	defer context.AfterFunc(ctx, func() { j.Signal(syscall.SIGKILL) })()
-	_, err := j.Call(op, args, limit)
-	var refused *jvm.Refused
-	if err == nil || errors.As(err, &refused) {
-		return err
-	}
-	w.kill()
-	return fmt.Errorf("the JVM that writes entities of timeline version 2: %w", err)
-}
-
-func (w *Writer) kill() {
-	w.mu.Lock()
-	j := w.j
-	w.j = nil
-	w.mu.Unlock()
-	if j != nil {
-		j.Kill()
-	}
+	_, err := w.jvm.Call(ctx, opPut, message, putLimit)
+	return err
 }
 
 // PID returns the number of the JVM's process; 0: there is none. Any goroutine may call it.
-func (w *Writer) PID() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.j == nil {
-		return 0
-	}
-	return w.j.PID
-}
+func (w *Writer) PID() int { return w.jvm.PID() }
 
 // Close has the storage closed, for two seconds at most, and ends the JVM.
-func (w *Writer) Close() {
-	if j := w.j; j != nil {
-		if _, err := j.Call(opQuit, nil, quitLimit); err == nil {
-			j.Wait(quitLimit)
-		}
-		w.kill()
-	}
-	if w.dir != "" {
-		_ = os.RemoveAll(w.dir) // it has a jar and a lock
-	}
-}
+func (w *Writer) Close() { w.jvm.Close(opQuit, quitLimit) }

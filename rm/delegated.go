@@ -1,0 +1,48 @@
+package rm
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
+	"heddle/hdfsadapter/jvm"
+	"heddle/rm/labels/delegated"
+	"heddle/rm/leader"
+	"heddle/rm/ledger"
+	"heddle/yarn/records"
+)
+
+// lookForNodes is how often the leader looks for nodes about which it hasn't asked the site's class.
+const lookForNodes = time.Second
+
+// delegateLabels has the site's class say which labels nodes have, while this member leads.
+func (r *ResourceManager) delegateLabels(ctx context.Context, l *leader.Leader) {
+	class := delegated.New(delegated.Config{
+		Properties: javaservices.Properties(r.conf), Host: webHost(r.conf, r.id),
+		JVM: func() (jvm.Config, error) {
+			s, err := javaservices.Runtime(r.conf, environ.Of(r.conf.Dir(), os.LookupEnv))
+			cfg := jvm.Of(r.conf, s)
+			cfg.Log = r.log
+			return cfg, err
+		},
+	})
+	defer class.Close()
+	u := delegated.Updater{
+		Asker: class, Set: l.Labels().Delegated, Every: r.conf.Duration(delegated.IntervalKey), Log: r.log,
+		Nodes: func() (working []records.NodeID) {
+			r.Read(func(s *ledger.State) {
+				for id, n := range s.Nodes {
+					if n.Usable() {
+						working = append(working, id)
+					}
+				}
+			})
+			return working
+		},
+	}
+	ticks := time.NewTicker(lookForNodes)
+	defer ticks.Stop()
+	u.Run(ctx, ticks.C)
+}

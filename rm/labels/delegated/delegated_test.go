@@ -1,0 +1,176 @@
+package delegated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/hdfsadapter/jvm"
+	"heddle/integration/jvmtest"
+	"heddle/rm/leader/nodelabels"
+	"heddle/yarn/records"
+)
+
+func node(host string) records.NodeID { return records.NodeID{Host: host, Port: 45454} }
+
+func silent() *logrus.Entry {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return logrus.NewEntry(log)
+}
+
+type scripted struct {
+	asked [][]records.NodeID
+	err   error
+}
+
+func (s *scripted) Ask(_ context.Context, nodes []records.NodeID) (out []nodelabels.Mapping, _ error) {
+	s.asked = append(s.asked, nodes)
+	for _, n := range nodes {
+		out = append(out, nodelabels.Mapping{Node: n, Labels: []string{"x"}})
+	}
+	return out, s.err
+}
+
+// All nodes are asked about at once and after each interval, and between them those that come. After a failure they are asked about half a minute later.
+func TestWhenNodesAreAskedAbout(t *testing.T) {
+	class := &scripted{}
+	here := []records.NodeID{node("a"), node("b")}
+	var set int
+	var refused error
+	u := &Updater{
+		Asker: class, Every: time.Hour, Log: silent(),
+		Nodes: func() []records.NodeID { return append([]records.NodeID{}, here...) },
+		Set:   func(m []nodelabels.Mapping) error { set += len(m); return refused },
+	}
+	now := time.Unix(1_000_000, 0)
+	for i, step := range []struct {
+		after time.Duration
+		here  []records.NodeID
+		fails error // the class
+		set   error // the leader
+		want  string
+	}{
+		{want: "[a:45454 b:45454]"},
+		{after: time.Second},
+		{after: time.Second, here: []records.NodeID{node("a"), node("b"), node("c")}, want: "[c:45454]"},
+		{after: time.Second, here: []records.NodeID{node("a"), node("c")}},
+		{after: time.Second, here: []records.NodeID{node("a"), node("b"), node("c")}, fails: errors.New("no"), want: "[b:45454]"},
+		{after: time.Second},
+		{after: afterFailure, set: errors.New("no such label"), want: "[b:45454]"},
+		{after: afterFailure, want: "[b:45454]"},
+		{after: time.Hour, want: "[a:45454 b:45454 c:45454]"},
+		{after: time.Minute},
+	} {
+		if step.here != nil {
+			here = step.here
+		}
+		class.asked, class.err, refused = nil, step.fails, step.set
+		now = now.Add(step.after)
+		got := ""
+		if u.Look(t.Context(), now) {
+			got = fmt.Sprint(class.asked[0])
+		}
+		if got != step.want {
+			t.Errorf("step %d asks about %q; want %q", i, got, step.want)
+		}
+	}
+	if want := 2 + 1 + 1 + 1 + 3; set != want {
+		t.Errorf("%d labels were set, want %d", set, want)
+	}
+	u = &Updater{Asker: class, Every: -1, Log: silent(), Nodes: u.Nodes, Set: u.Set}
+	if !u.Look(t.Context(), now) || u.Look(t.Context(), now.Add(24*time.Hour)) {
+		t.Error("without an interval all are asked about once")
+	}
+}
+
+func FuzzMappings(f *testing.F) {
+	var m jvm.Message
+	f.Add(m.Integer(1).Text("a:45454").Integer(2).Text("x").Text("y").B)
+	f.Add([]byte{0, 0, 0, 0})
+	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		all, err := mappings(b)
+		if err != nil && !errors.Is(err, errAnswer) {
+			t.Error(err)
+		}
+		if 4*len(all) > len(b) {
+			t.Errorf("%d nodes of %d bytes", len(all), len(b))
+		}
+	})
+}
+
+// of returns a class, which says what a file does.
+func of(t *testing.T, class, file string, log *logrus.Entry) *Class {
+	t.Helper()
+	classes := jvmtest.Compile(t, "testdata/Provider.java")
+	c := New(Config{
+		Properties: []string{"yarn.resourcemanager.node-labels.provider", class, "example.labels", file}, Host: "rm1",
+		JVM: func() (jvm.Config, error) {
+			return jvm.Config{
+				Java: jvmtest.Java(t), JavaVersion: 17, JavaOptions: jvmtest.Options, Env: os.Environ(),
+				ClassPath: classes + ":" + filepath.Join(jvmtest.Hadoop(t), "*"),
+				Confine:   func(int) error { return nil }, Sweep: func() {}, Log: log,
+			}, nil
+		},
+	})
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A site's class is asked in a JVM, which ends with Close, and comes again after it was lost. What it throws is said.
+func TestASitesClass(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "labels")
+	says := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	class := of(t, "example.Provider", file, silent())
+	ask := func() string {
+		t.Helper()
+		all, err := class.Ask(t.Context(), []records.NodeID{node("a"), node("b")})
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(all)
+	}
+	for _, step := range []struct{ says, want string }{
+		{"a x", "[{a:45454 [x]}]"},
+		{"throw", "no labels today"},
+		{"b\nc y", "[{b:45454 []}]"},
+		{"exit", "the JVM of yarn.resourcemanager.node-labels.provider"},
+		{"a é", "[{a:45454 [é]}]"},
+	} {
+		says(step.says)
+		if got := ask(); !strings.Contains(got, step.want) {
+			t.Errorf("%q: %s; want %s", step.says, got, step.want)
+		}
+	}
+	class.Close()
+	if class.PID() != 0 {
+		t.Error("its JVM is left")
+	}
+}
+
+// A class that doesn't say labels is refused, and keeps no JVM.
+func TestAClassThatIsNone(t *testing.T) {
+	for class, want := range map[string]string{
+		"org.apache.hadoop.conf.Configuration": "class org.apache.hadoop.conf.Configuration not org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsMappingProvider",
+		"no.such.Class":                        "Class no.such.Class not found",
+	} {
+		c := of(t, class, "", silent())
+		if _, err := c.Ask(t.Context(), []records.NodeID{node("a")}); err == nil || !strings.Contains(err.Error(), want) || c.PID() != 0 {
+			t.Errorf("%s: %v, JVM %d; want %s", class, err, c.PID(), want)
+		}
+	}
+}
