@@ -196,7 +196,8 @@ func shares(t *rapid.T, nodes []nodeSpec, p *problem) []float64 {
 	return sums
 }
 
-// What runs comes to the reference, within a task of each user.
+// What runs comes to the reference, within a task of each user on each node that jobs share: of two with the same progress the earlier one has the next
+// slot, so that a tie there costs the other a task, and who shares another node with that one loses a task to it.
 func TestOnlineComesToTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, hosts := []nodeSpec(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "nodes")]
@@ -223,7 +224,7 @@ func TestOnlineComesToTheReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, got := range shares(t, nodes, p) {
-			if task := slices.Max(p.speed) / p.alone[i]; got < want[i]-1.1*task {
+			if task := slices.Max(p.speed) / p.alone[i]; got < want[i]-(float64(len(hosts))+.1)*task {
 				t.Errorf("job %d has %.3f of its progress alone, the reference %.3f of %v, and a task is %.3f", i, got, want[i], want, task)
 			}
 		}
