@@ -31,11 +31,13 @@ func (r *ResourceManager) delegateLabels(ctx context.Context, l *leader.Leader) 
 	defer class.Close()
 	u := delegated.Updater{
 		Asker: class, Set: l.Labels().Delegated, Every: r.conf.Duration(delegated.IntervalKey), Log: r.log,
-		Nodes: func() (working []records.NodeID) {
+		Now: time.Now,
+		Nodes: func() map[records.NodeID]int64 {
+			working := map[records.NodeID]int64{}
 			r.Read(func(s *ledger.State) {
 				for id, n := range s.Nodes {
 					if n.Usable() {
-						working = append(working, id)
+						working[id] = n.RegisteredAt
 					}
 				}
 			})

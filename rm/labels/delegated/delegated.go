@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,41 +24,43 @@ type Asker interface {
 // Updater gives nodes the labels that the class says.
 type Updater struct {
 	Asker Asker
-	// Nodes returns those that work now.
-	Nodes func() []records.NodeID
+	// Nodes returns those that work now, with when each has registered: one that registers again is asked about again.
+	Nodes func() map[records.NodeID]int64
+	Now   func() time.Time
 	// Set puts labels on record, all or none of them.
 	Set func([]nodelabels.Mapping) error
 	// Every is how long until all nodes are asked about again; 0 or less is never.
 	Every time.Duration
 	Log   *logrus.Entry
 
-	asked  map[records.NodeID]bool // about these, since they came
-	all    time.Time               // when all were asked about
-	failed time.Time
+	asked  map[records.NodeID]int64 // about these, of these registrations
+	all    time.Time                // when all were asked about
+	failed time.Time                // when a question had failed
 }
 
 // afterFailure is how long an Updater waits after a failure (Hadoop: nodeLabelsUpdateInterval, in which it looks for nodes).
 const afterFailure = 30 * time.Second
 
 // Look asks about nodes that have come, or about all if it is time, and returns whether it asked.
-func (u *Updater) Look(ctx context.Context, now time.Time) bool {
-	if u.asked == nil {
-		u.asked = map[records.NodeID]bool{}
-	}
+func (u *Updater) Look(ctx context.Context) bool {
+	now := u.Now()
 	if now.Sub(u.failed) < afterFailure {
 		return false
 	}
-	nodes := u.Nodes()
-	u.forget(nodes)
+	here := u.Nodes()
 	due := u.Every > 0 && now.Sub(u.all) >= u.Every
-	if !due {
-		nodes = slices.DeleteFunc(nodes, func(id records.NodeID) bool { return u.asked[id] })
+	var nodes []records.NodeID
+	for id, since := range here {
+		if before, asked := u.asked[id]; due || !asked || before != since {
+			nodes = append(nodes, id)
+		}
 	}
 	if len(nodes) == 0 {
 		return false
 	}
+	slices.SortFunc(nodes, records.NodeID.Compare)
 	if err := u.ask(ctx, nodes); err != nil {
-		u.failed = now
+		u.failed = u.Now() // it may have taken its time
 		if ctx.Err() == nil {
 			u.Log.WithError(err).WithField("nodes", len(nodes)).
 				Error("the class of yarn.resourcemanager.node-labels.provider gives nodes no labels: they keep those that they have")
@@ -67,21 +68,16 @@ func (u *Updater) Look(ctx context.Context, now time.Time) bool {
 		return true
 	}
 	if due {
-		u.all = now
+		u.all, u.asked = now, here
+		return true
+	}
+	if u.asked == nil {
+		u.asked = map[records.NodeID]int64{}
 	}
 	for _, id := range nodes {
-		u.asked[id] = true
+		u.asked[id] = here[id]
 	}
 	return true
-}
-
-// forget has nodes that have left asked about when they come again.
-func (u *Updater) forget(here []records.NodeID) {
-	is := map[records.NodeID]bool{}
-	for _, id := range here {
-		is[id] = true
-	}
-	maps.DeleteFunc(u.asked, func(id records.NodeID, _ bool) bool { return !is[id] })
 }
 
 func (u *Updater) ask(ctx context.Context, nodes []records.NodeID) error {
@@ -98,8 +94,8 @@ func (u *Updater) Run(ctx context.Context, ticks <-chan time.Time) {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticks:
-			u.Look(ctx, now)
+		case <-ticks:
+			u.Look(ctx)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"heddle/hdfsadapter/jvm"
 	"heddle/integration/jvmtest"
+	"heddle/internal/await"
 	"heddle/rm/leader/nodelabels"
 	"heddle/yarn/records"
 )
@@ -28,67 +30,98 @@ func silent() *logrus.Entry {
 }
 
 type scripted struct {
-	asked [][]records.NodeID
+	asked string
+	took  func()
 	err   error
 }
 
 func (s *scripted) Ask(_ context.Context, nodes []records.NodeID) (out []nodelabels.Mapping, _ error) {
-	s.asked = append(s.asked, nodes)
+	s.asked = fmt.Sprint(nodes)
+	if s.took(); s.err != nil {
+		return nil, s.err
+	}
 	for _, n := range nodes {
 		out = append(out, nodelabels.Mapping{Node: n, Labels: []string{"x"}})
 	}
-	return out, s.err
+	return out, nil
 }
 
-// All nodes are asked about at once and after each interval, and between them those that come. After a failure they are asked about half a minute later.
+// All nodes are asked about at once and after each interval, and between them those that come, or come again. After a failure, however long it took, there is
+// half a minute of peace.
 func TestWhenNodesAreAskedAbout(t *testing.T) {
-	class := &scripted{}
-	here := []records.NodeID{node("a"), node("b")}
+	now := time.Unix(1_000_000, 0)
+	var takes time.Duration
+	class := &scripted{took: func() { now = now.Add(takes) }}
+	here := map[records.NodeID]int64{node("a"): 1, node("b"): 1}
 	var set int
 	var refused error
 	u := &Updater{
-		Asker: class, Every: time.Hour, Log: silent(),
-		Nodes: func() []records.NodeID { return append([]records.NodeID{}, here...) },
+		Asker: class, Every: time.Hour, Log: silent(), Now: func() time.Time { return now },
+		Nodes: func() map[records.NodeID]int64 { return maps.Clone(here) },
 		Set:   func(m []nodelabels.Mapping) error { set += len(m); return refused },
 	}
-	now := time.Unix(1_000_000, 0)
 	for i, step := range []struct {
-		after time.Duration
-		here  []records.NodeID
-		fails error // the class
-		set   error // the leader
-		want  string
+		after, takes time.Duration
+		comes        string // a node that registers
+		leaves       string
+		fails        error // the class
+		set          error // the leader
+		want         string
 	}{
 		{want: "[a:45454 b:45454]"},
 		{after: time.Second},
-		{after: time.Second, here: []records.NodeID{node("a"), node("b"), node("c")}, want: "[c:45454]"},
-		{after: time.Second, here: []records.NodeID{node("a"), node("c")}},
-		{after: time.Second, here: []records.NodeID{node("a"), node("b"), node("c")}, fails: errors.New("no"), want: "[b:45454]"},
+		{after: time.Second, comes: "c", want: "[c:45454]"},
+		{after: time.Second, leaves: "b"},
+		{after: time.Second, comes: "b", fails: errors.New("no"), takes: time.Minute, want: "[b:45454]"},
 		{after: time.Second},
 		{after: afterFailure, set: errors.New("no such label"), want: "[b:45454]"},
 		{after: afterFailure, want: "[b:45454]"},
+		{after: time.Second, comes: "a", want: "[a:45454]"},
 		{after: time.Hour, want: "[a:45454 b:45454 c:45454]"},
 		{after: time.Minute},
 	} {
-		if step.here != nil {
-			here = step.here
-		}
-		class.asked, class.err, refused = nil, step.fails, step.set
 		now = now.Add(step.after)
-		got := ""
-		if u.Look(t.Context(), now) {
-			got = fmt.Sprint(class.asked[0])
+		if step.comes != "" {
+			here[node(step.comes)] = now.UnixMilli()
 		}
-		if got != step.want {
-			t.Errorf("step %d asks about %q; want %q", i, got, step.want)
+		delete(here, node(step.leaves))
+		class.asked, class.err, refused, takes = "", step.fails, step.set, step.takes
+		if u.Look(t.Context()); class.asked != step.want {
+			t.Errorf("step %d asks about %q; want %q", i, class.asked, step.want)
 		}
 	}
-	if want := 2 + 1 + 1 + 1 + 3; set != want {
+	if want := 2 + 1 + 1 + 1 + 1 + 3; set != want {
 		t.Errorf("%d labels were set, want %d", set, want)
 	}
-	u = &Updater{Asker: class, Every: -1, Log: silent(), Nodes: u.Nodes, Set: u.Set}
-	if !u.Look(t.Context(), now) || u.Look(t.Context(), now.Add(24*time.Hour)) {
+	u = &Updater{Asker: class, Every: -1, Log: silent(), Nodes: u.Nodes, Set: u.Set, Now: u.Now}
+	first := u.Look(t.Context())
+	now = now.Add(24 * time.Hour)
+	if !first || u.Look(t.Context()) {
 		t.Error("without an interval all are asked about once")
+	}
+}
+
+// A class that hangs is given up when who asks has no more time, and its JVM ends.
+func TestAClassThatHangs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "labels")
+	if err := os.WriteFile(file, []byte("hang"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	class := of(t, "example.Provider", file, silent())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := class.Ask(ctx, []records.NodeID{node("a")})
+		failed <- err
+	}()
+	await.Slowly(t, "the class hangs", func() bool {
+		_, err := os.Stat(file + ".hangs")
+		return err == nil
+	})
+	cancel()
+	if err := <-failed; err == nil || class.PID() != 0 {
+		t.Errorf("%v, JVM %d", err, class.PID())
 	}
 }
 

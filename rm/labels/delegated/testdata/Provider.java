@@ -7,12 +7,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.NodeLabel;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsMappingProvider;
 
-/** Says of nodes what a file does, example.labels: "throw", "exit", or a line "HOST LABEL…" for each host; "*" is every host. */
+/** Says of nodes what a file does, example.labels: "throw", "hang", "exit", or a line "HOST LABEL…" for each host; "*" is every host. */
 public class Provider extends RMNodeLabelsMappingProvider {
   private String file;
 
@@ -35,6 +36,11 @@ public class Provider extends RMNodeLabelsMappingProvider {
         switch (words[0]) {
           case "throw":
             throw new IllegalStateException("no labels today");
+          case "hang":
+            Files.createFile(Paths.get(file + ".hangs"));
+            while (true) {
+              LockSupport.park();
+            }
           case "exit":
             Runtime.getRuntime().halt(3);
           default:
