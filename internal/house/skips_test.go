@@ -125,20 +125,11 @@ func TestSkipsAreListed(t *testing.T) {
 		if name == "internal/house" {
 			continue
 		}
-		for _, files := range []map[string]*ast.File{p.files, p.tests} {
-			for file, f := range files {
-				ast.Inspect(f, func(n ast.Node) bool {
-					call, ok := n.(*ast.CallExpr)
-					if !ok {
-						return true
-					}
-					if s, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && tests(f) {
-						found[file]++
-					}
-					return true
-				})
+		p.calls(func(file string, f *ast.File, call *ast.CallExpr) {
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && tests(f) {
+				found[file]++
 			}
-		}
+		})
 	}
 	listed := map[string]int{}
 	for _, files := range skips {

@@ -21,48 +21,45 @@ var ownStarters = map[string]string{
 
 // Tests below integration have their clusters started by a shared package: one that starts a ResourceManager or a NodeManager by its own means is on the list.
 func TestDaemonsAreStartedAtOnePlace(t *testing.T) {
-	roles := []string{"standalone", "rm", "nm", "witness", "role"}
 	found := map[string]bool{}
 	for name, p := range packages(t) {
 		if !strings.HasPrefix(name, "integration/") || slices.Contains(starters, name) {
 			continue
 		}
-		for _, files := range []map[string]*ast.File{p.files, p.tests} {
-			for file, f := range files {
-				ast.Inspect(f, func(n ast.Node) bool {
-					call, ok := n.(*ast.CallExpr)
-					if !ok {
-						return true
-					}
-					callee, by := selected(call.Fun), ""
-					if i, ok := call.Fun.(*ast.Ident); ok {
-						callee = i.Name
-					}
-					switch _, method, _ := strings.Cut(callee, "."); {
-					case callee == "rm.New" || callee == "nm.New":
-						by = callee
-					case slices.Contains([]string{"exec.Command", "exec.CommandContext", "run", "command"}, callee) || method == "command" || method == "run":
-						if word := firstWord(call.Args); slices.Contains(roles, word) {
-							by = callee + " of " + word
-						}
-					}
-					if by == "" {
-						return true
-					}
-					found[file] = true
-					if ownStarters[file] == "" {
-						t.Errorf("%s:%s starts a daemon itself (%s): take a starter of %s", file, strconv.Itoa(sources.Position(call.Pos()).Line), by, strings.Join(starters, ", "))
-					}
-					return true
-				})
+		p.calls(func(file string, _ *ast.File, call *ast.CallExpr) {
+			by := starts(call)
+			if by == "" {
+				return
 			}
-		}
+			found[file] = true
+			if ownStarters[file] == "" {
+				t.Errorf("%s:%s starts a daemon itself (%s): take a starter of %s", file, strconv.Itoa(sources.Position(call.Pos()).Line), by, strings.Join(starters, ", "))
+			}
+		})
 	}
 	for file := range ownStarters {
 		if !found[file] {
 			t.Errorf("%s starts no daemon itself any more: take it off the list", file)
 		}
 	}
+}
+
+// starts says by what a call starts a daemon; "": it starts none.
+func starts(call *ast.CallExpr) (by string) {
+	callee := selected(call.Fun)
+	if i, ok := call.Fun.(*ast.Ident); ok {
+		callee = i.Name
+	}
+	roles := []string{"standalone", "rm", "nm", "witness", "role"}
+	switch _, method, _ := strings.Cut(callee, "."); {
+	case callee == "rm.New" || callee == "nm.New":
+		return callee
+	case slices.Contains([]string{"exec.Command", "exec.CommandContext", "run", "command"}, callee) || method == "command" || method == "run":
+		if word := firstWord(call.Args); slices.Contains(roles, word) {
+			return callee + " of " + word
+		}
+	}
+	return ""
 }
 
 // firstWord returns the first text among the arguments of a call, or role where a variable of that name comes before.

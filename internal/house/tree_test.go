@@ -76,6 +76,20 @@ func read(all map[string]*pkg, name string) error {
 	return nil
 }
 
+// calls calls f with each call of a package and its tests.
+func (p *pkg) calls(f func(name string, file *ast.File, call *ast.CallExpr)) {
+	for _, files := range []map[string]*ast.File{p.files, p.tests} {
+		for name, file := range files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					f(name, file, call)
+				}
+				return true
+			})
+		}
+	}
+}
+
 func packages(t *testing.T) map[string]*pkg {
 	t.Helper()
 	all, err := tree()
