@@ -2,12 +2,9 @@ package rm
 
 import (
 	"context"
-	"os"
 	"time"
 
-	"heddle/conf/environ"
-	"heddle/conf/javaservices"
-	"heddle/hdfsadapter/jvm"
+	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/rm/labels/delegated"
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -19,15 +16,7 @@ const lookForNodes = time.Second
 
 // delegateLabels has the site's class say which labels nodes have, while this member leads.
 func (r *ResourceManager) delegateLabels(ctx context.Context, l *leader.Leader) {
-	class := delegated.New(delegated.Config{
-		Properties: javaservices.Properties(r.conf), Host: webHost(r.conf, r.id),
-		JVM: func() (jvm.Config, error) {
-			s, err := javaservices.Runtime(r.conf, environ.Of(r.conf.Dir(), os.LookupEnv))
-			cfg := jvm.Of(r.conf, s)
-			cfg.Log = r.log
-			return cfg, err
-		},
-	})
+	class := delegated.New(ondemand.Of(r.conf, webHost(r.conf, r.id), r.log))
 	defer class.Close()
 	u := delegated.Updater{
 		Asker: class, Set: l.Labels().Delegated, Every: r.conf.Duration(delegated.IntervalKey), Log: r.log,

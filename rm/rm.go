@@ -38,7 +38,6 @@ import (
 	"heddle/rm/service/certificates"
 	"heddle/rm/service/identity"
 	"heddle/rm/timelineservice"
-	"heddle/rm/timelineservice/writer"
 	"heddle/rm/topology"
 	"heddle/rm/view"
 	"heddle/yarn/account"
@@ -172,7 +171,7 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 		r.settings.TokenCalls.Proxy.Get = r.hdfs
 	}
 	if p.timeline != nil {
-		r.timeline = timelineservice.Start(p.timeline, r.login, r.own.web, func() (writer.Config, error) { return writer.Of(r.conf, webHost(r.conf, r.id), r.log) }, r.view, r.log)
+		r.timeline = timelineservice.Start(p.timeline, r.login, r.own.web, r.collecting, r.view, r.log)
 	}
 	if err := r.serve(types, p); err != nil {
 		return err

@@ -1,7 +1,12 @@
 package rm
 
 import (
+	"os"
+
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
 	"heddle/conf/timeline"
+	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/rm/timelineservice/collectors"
 )
 
@@ -11,4 +16,12 @@ func appCollectors(r *ResourceManager) *collectors.Known {
 		return nil
 	}
 	return collectors.New(r.Read, func() int64 { return r.view.Cluster().Timestamp })
+}
+
+// collecting returns how the JVM runs that writes entities of timeline version 2. An error says what lacks.
+func (r *ResourceManager) collecting() (ondemand.Daemon, error) {
+	if err := javaservices.Collecting(r.conf, environ.Of(r.conf.Dir(), os.LookupEnv)); err != nil {
+		return ondemand.Daemon{}, err
+	}
+	return ondemand.Of(r.conf, webHost(r.conf, r.id), r.log), nil
 }

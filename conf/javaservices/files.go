@@ -54,13 +54,21 @@ func Collecting(c *conf.Config, look func(string) (string, bool)) error {
 	}
 	writer, _ := c.Get(writerKey)
 	writer = cmp.Or(strings.TrimSpace(writer), usualWriter)
-	found := newFinder(s.ClassPath)
-	for _, class := range []string{Collector, writer} {
-		if !found.has(class) {
-			return fmt.Errorf("timeline version 2 needs the class %s, which isn't on the class path %q: set HADOOP_HOME, name its jar in %s or HADOOP_CLASSPATH, or set %s", class, s.ClassPath, classPathKey, writerKey)
-		}
+	if class, lacks := missing(s.ClassPath, Collector, writer); lacks {
+		return fmt.Errorf("timeline version 2 needs the class %s, which isn't on the class path %q: set HADOOP_HOME, name its jar in %s or HADOOP_CLASSPATH, or set %s", class, s.ClassPath, classPathKey, writerKey)
 	}
 	return nil
+}
+
+// missing returns the first of some classes that isn't on a class path.
+func missing(classPath string, classes ...string) (class string, lacks bool) {
+	found := newFinder(classPath)
+	for _, class := range classes {
+		if !found.has(class) {
+			return class, true
+		}
+	}
+	return "", false
 }
 
 // LabelsClassKey names the class that says which labels nodes have.
@@ -83,12 +91,9 @@ func Delegating(c *conf.Config, look func(string) (string, bool)) error {
 	if err != nil {
 		return err
 	}
-	found := newFinder(s.ClassPath)
-	for _, name := range []string{labelsBase, class} {
-		if !found.has(name) {
-			return fmt.Errorf("the class %s isn't on the class path %q: set HADOOP_HOME, or name its jar in %s "+
-				"or HADOOP_CLASSPATH", name, s.ClassPath, classPathKey)
-		}
+	if class, lacks := missing(s.ClassPath, labelsBase, class); lacks {
+		return fmt.Errorf("the class %s isn't on the class path %q: set HADOOP_HOME, or name its jar in %s "+
+			"or HADOOP_CLASSPATH", class, s.ClassPath, classPathKey)
 	}
 	return nil
 }

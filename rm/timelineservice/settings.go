@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
 	"heddle/conf/ssl"
 	"heddle/conf/timeline"
-	"heddle/rm/timelineservice/writer"
 	"heddle/yarn/kerberos/negotiate"
 )
 
@@ -78,7 +80,7 @@ func Problems(c *conf.Config) []conf.Problem {
 		return warn(fmt.Errorf("a ResourceManager tells of ended applications, but takes no entities: "+
 			"set it to false, and %sgeneric-application-history.enabled to true", prefix))
 	case v2:
-		if _, err := writer.Of(c, "", nil); err != nil {
+		if err := javaservices.Collecting(c, environ.Of(c.Dir(), os.LookupEnv)); err != nil {
 			return warn(fmt.Errorf("the ResourceManager doesn't publish to timeline version 2: %w", err))
 		}
 	case c.Bool(enabledKey) && !v1:

@@ -10,18 +10,47 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
 	"heddle/hdfsadapter/javafs"
 	"heddle/hdfsadapter/jvm"
 )
 
+// Daemon says how a JVM runs that works for a ResourceManager, whose program begins as jvm/java/Daemon.java does.
+type Daemon struct {
+	JVM        func() (jvm.Config, error) // without a folder
+	Properties []string                   // keys and values in turn, which replace those of the files
+	Host       string                     // for _HOST in the principal
+}
+
+const heapMB = 256
+
+// Of returns how it runs for a ResourceManager on a host.
+func Of(c *conf.Config, host string, log *logrus.Entry) Daemon {
+	return Daemon{
+		Properties: javaservices.Properties(c), Host: host,
+		JVM: func() (jvm.Config, error) {
+			s, err := javaservices.Runtime(c, environ.Of(c.Dir(), os.LookupEnv))
+			cfg := jvm.Of(c, s)
+			cfg.JavaOptions = append([]string{"-XX:+UseSerialGC"}, s.Options...)
+			cfg.HeapMB, cfg.Log = heapMB, log
+			return cfg, err
+		},
+	}
+}
+
+// hello is the first operation of each program.
+const hello = 1
+
 // Config says which JVM it is.
 type Config struct {
-	JVM  func() (jvm.Config, error) // without a folder
-	Main string                     // the program of the jar
-	What string                     // "the JVM that …", for errors
-	// Hello is the first request, and Limit how long it may take, with the start.
-	Hello func() (op byte, args []byte)
-	Limit time.Duration
+	Daemon
+	Main  string        // the program of the jar
+	What  string        // "the JVM that …", for errors
+	Limit time.Duration // for the start
 }
 
 // JVM is a JVM. Call and Close are called by one goroutine.
@@ -73,8 +102,9 @@ func (o *JVM) process(ctx context.Context) (*jvm.Process, error) {
 	o.mu.Lock()
 	o.j = j
 	o.mu.Unlock()
-	op, args := o.cfg.Hello()
-	if _, err := o.call(ctx, j, op, args, o.cfg.Limit); err != nil {
+	var m jvm.Message
+	m.Texts(o.cfg.Properties).Text(o.cfg.Host)
+	if _, err := o.call(ctx, j, hello, m.B, o.cfg.Limit); err != nil {
 		o.kill()
 		return nil, fmt.Errorf("start %s: %w", o.cfg.What, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/hdfsadapter/jvm"
+	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/rm/leader/nodelabels"
@@ -145,11 +146,11 @@ func FuzzMappings(f *testing.F) {
 func of(t *testing.T, class, file string, log *logrus.Entry) *Class {
 	t.Helper()
 	classes := jvmtest.Compile(t, "testdata/Provider.java")
-	c := New(Config{
+	c := New(ondemand.Daemon{
 		Properties: []string{"yarn.resourcemanager.node-labels.provider", class, "example.labels", file}, Host: "rm1",
 		JVM: func() (jvm.Config, error) {
 			return jvm.Config{
-				Java: jvmtest.Java(t), JavaVersion: 17, JavaOptions: jvmtest.Options, Env: os.Environ(),
+				Java: jvmtest.Java(t), JavaVersion: 17, JavaOptions: jvmtest.Options, HeapMB: 128, Env: os.Environ(),
 				ClassPath: classes + ":" + filepath.Join(jvmtest.Hadoop(t), "*"),
 				Confine:   func(int) error { return nil }, Sweep: func() {}, Log: log,
 			}, nil

@@ -15,8 +15,7 @@ const IntervalKey = "yarn.resourcemanager.node-labels.provider.fetch-interval-ms
 
 // Operations of jvm/java/NodeLabels.java.
 const (
-	opHello byte = iota + 1
-	opLabels
+	opLabels byte = iota + 2 // after the program's beginning
 	opQuit
 )
 
@@ -27,33 +26,13 @@ const (
 	quitLimit  = 2 * time.Second
 )
 
-const heapMB = 256
-
-// Config says how the JVM runs.
-type Config struct {
-	JVM        func() (jvm.Config, error) // without a folder; its heap is set here
-	Properties []string                   // keys and values in turn, which replace those of the files
-	Host       string                     // for _HOST in the principal
-}
-
 // Class is the class, in a JVM. Ask and Close are called by one goroutine.
 type Class struct{ jvm *ondemand.JVM }
 
 // New returns the class that a configuration names. Its JVM starts with the first question.
-func New(cfg Config) *Class {
+func New(by ondemand.Daemon) *Class {
 	return &Class{ondemand.New(ondemand.Config{
-		Main: jvm.NodeLabelsMain, What: "the JVM of yarn.resourcemanager.node-labels.provider", Limit: startLimit,
-		JVM: func() (jvm.Config, error) {
-			c, err := cfg.JVM()
-			c.JavaOptions = append([]string{"-XX:+UseSerialGC"}, c.JavaOptions...)
-			c.HeapMB = heapMB
-			return c, err
-		},
-		Hello: func() (byte, []byte) {
-			var m jvm.Message
-			m.Texts(cfg.Properties).Text(cfg.Host)
-			return opHello, m.B
-		},
+		Daemon: by, Main: jvm.NodeLabelsMain, What: "the JVM of yarn.resourcemanager.node-labels.provider", Limit: startLimit,
 	})}
 }
 

@@ -5,14 +5,8 @@ package writer
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
-	"heddle/conf"
-	"heddle/conf/environ"
-	"heddle/conf/javaservices"
 	"heddle/hdfsadapter/jvm"
 	"heddle/hdfsadapter/jvm/ondemand"
 	"heddle/yarn/flow"
@@ -21,8 +15,7 @@ import (
 
 // Operations of jvm/java/Collectors.java.
 const (
-	opHello byte = iota + 1
-	opPut
+	opPut byte = iota + 2 // after the program's beginning
 	opQuit
 )
 
@@ -33,45 +26,13 @@ const (
 	quitLimit  = 2 * time.Second
 )
 
-const heapMB = 256
-
-// Config says how the JVM runs.
-type Config struct {
-	JVM        func() (jvm.Config, error) // without a folder
-	Properties []string                   // keys and values in turn, which replace those of the files
-	Host       string                     // for _HOST in the principal
-}
-
-// Of returns the settings of a ResourceManager on a host. An error says what lacks.
-func Of(c *conf.Config, host string, log *logrus.Entry) (Config, error) {
-	look := environ.Of(c.Dir(), os.LookupEnv)
-	if err := javaservices.Collecting(c, look); err != nil {
-		return Config{}, err
-	}
-	return Config{
-		Properties: javaservices.Properties(c), Host: host,
-		JVM: func() (jvm.Config, error) {
-			s, err := javaservices.Runtime(c, look)
-			cfg := jvm.Of(c, s)
-			cfg.JavaOptions = append([]string{"-XX:+UseSerialGC"}, s.Options...)
-			cfg.HeapMB, cfg.Log = heapMB, log
-			return cfg, err
-		},
-	}, nil
-}
-
 // Writer writes entities, one after the other. Put and Close are called by one goroutine.
 type Writer struct{ jvm *ondemand.JVM }
 
 // New returns a writer without a JVM.
-func New(cfg Config) *Writer {
+func New(by ondemand.Daemon) *Writer {
 	return &Writer{ondemand.New(ondemand.Config{
-		JVM: cfg.JVM, Main: jvm.CollectorsMain, What: "the JVM that writes entities of timeline version 2", Limit: startLimit,
-		Hello: func() (byte, []byte) {
-			var m jvm.Message
-			m.Texts(cfg.Properties).Text(cfg.Host)
-			return opHello, m.B
-		},
+		Daemon: by, Main: jvm.CollectorsMain, What: "the JVM that writes entities of timeline version 2", Limit: startLimit,
 	})}
 }
 
