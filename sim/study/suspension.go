@@ -296,6 +296,7 @@ var suspensionParameters = []Parameter{
 	},
 	{Name: "tries", Default: "0,1,2,3,4,5", What: "values of D in the table of tries"},
 	{Name: "disk", Default: "0.5", What: "seconds in which 1 GB is paged out, or in, in the table of steps"},
+	{Name: "one-node", Default: "0", What: "1: one node is as large as all in the table of steps"},
 }
 
 var suspensionColumns = []string{
@@ -391,6 +392,9 @@ func Suspension(o *Options) (*Study, error) {
 		x := suspending(suspension.Graceful, stepped)
 		x.step, x.name = records.NewResource(2048*n, n), fmt.Sprintf("%s, steps of %d cores and %d GB", x.name, n, 2*n)
 		steps = append(steps, x)
+	}
+	for i := range steps {
+		steps[i].joined = o.Number("one-node") == 1
 	}
 	for _, t := range []struct {
 		key, title string

@@ -71,18 +71,21 @@ func bigc() part {
 		why: "It is the cause: this is the longest of all waits, which grows with the trace.",
 	})
 	for _, x := range []string{"1 cores and 2 GB", "2 cores and 4 GB", "4 cores and 8 GB", "8 cores and 16 GB"} {
-		rows = append(rows, figure{item: "7b: variation of long jobs' times, GP in steps of " + x, text: "grows with the step, below kill and IP", ours: of("suspension-steps", "steps", gp+", steps of "+x, "spread of long jobs"), why: "Durations are drawn and differ from job to job; that is most of it."})
+		rows = append(rows, figure{item: "7b: variation of long jobs' times, GP in steps of " + x, text: "grows with the step, below kill and IP", ours: of("suspension-steps", "steps", gp+", steps of "+x, "spread of long jobs"), why: "Durations are drawn and differ from job to job, and steps come from one node: see the causes."})
 	}
+	const joined = "It is the cause. Steps are taken from the containers of one node, where a request has to fit; on a node that has " +
+		"all of them they come from many, as in the text. Then its shape holds: the spread grows with the step (0.23, 0.23, 0.24 and 0.40), " +
+		"and is below IP's, and with all but the largest step below kill's."
 	for _, x := range []struct{ name, run, why string }{
 		{
 			"long jobs have as many executors of the same length",
 			"suspension-alike",
 			"That durations are drawn isn't the cause: without it the spread is smaller, and grows with no step; kill's is " +
-				"the smallest. GP takes what one request needs from one node here, in steps or not, and not a step from each " +
-				"of many containers (decisions/suspension.md).",
+				"the smallest.",
 		},
 		{"the same, with 3 s a GB", "suspension-alike-slow", "Not the cause either."},
 		{"the same, with short tasks of 60 s", "suspension-alike-long", "Not the cause either."},
+		{"one node is as large as all", "suspension-alike-joined", joined},
 	} {
 		var all []ref
 		for _, row := range []string{gp + ", steps of 1 cores and 2 GB", gp + ", steps of 8 cores and 16 GB", kill, ip} {

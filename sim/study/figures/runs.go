@@ -248,6 +248,12 @@ var Runs = []Run{
 		Seeds: "1-20",
 		Set:   []string{"tables=steps", "part=0.25", "long-spread=0", "long-vary=0", "disk=3"},
 	},
+	{
+		Name:  "suspension-alike-joined",
+		Study: "suspension",
+		Seeds: "1-20",
+		Set:   []string{"tables=steps", "part=0.25", "long-spread=0", "long-vary=0", "one-node=1"},
+	},
 	{Name: "hopper", Study: "hopper", Seeds: "1-20", Set: nil},
 	{Name: "eunomia", Study: "eunomia", Seeds: "1-20", Set: nil},
 	{Name: "eunomia-noise", Study: "eunomia", Seeds: "1-20", Set: []string{"parts=micro", "noise=50"}},
