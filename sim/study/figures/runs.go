@@ -56,6 +56,15 @@ var Runs = []Run{
 		},
 	},
 	{
+		Name:  "dice-cloudera-spread-busy",
+		Study: "dice",
+		Seeds: "1-20",
+		Set: []string{
+			"traces=cloudera-shape", "workers=11000", "variants=both", "models=linear",
+			"shape=short-spread=1.5+short-mean=13.4",
+		},
+	},
+	{
 		Name:  "dice-cloudera-bursts",
 		Study: "dice",
 		Seeds: "1-20",
