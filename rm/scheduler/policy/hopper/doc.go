@@ -26,4 +26,11 @@
 // aren't tasks: its virtual size has room for copies that it doesn't make, and these slots go to others.
 //
 // β is fitted to the times of a user's tasks in the leaf, α comes from counts and reports; see shape.go and weight.go.
+//
+// # Where this isn't what the text says
+//
+// The text counts a slot in the mean over resources; here it is the dominant one. S_i caps jobs there and orders them
+// here, as no slot is taken back before a task ends. β is the maximum likelihood estimate over the last 200 tasks, from
+// 50 on; failed and overtaken tasks count as cut off. For misprints see package divider. Figures 2.1 to 2.3 need six
+// slots.
 package hopper
