@@ -16,8 +16,7 @@
 // itself reads blocks. It checks every byte against its checksum before the caller sees it. When a DataNode dies, hangs
 // or has a corrupt replica, it continues with another one in the middle of a read. The library
 // github.com/colinmarc/hdfs writes blocks. It can't replace a DataNode that dies in the middle of a block: the write
-// fails. See docs/decisions/reading-blocks.md, and
-// docs/decisions/hdfs-security.md for Kerberos.
+// fails. See docs/decisions/hdfs.md.
 //
 // Operations on HDFS have the rights of the user; those on the local file system have the rights of this process.
 package hdfsadapter

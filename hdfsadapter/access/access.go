@@ -1,4 +1,4 @@
-// Package access identifies callers of NameNodes: bearers of delegation tokens, or owners of Kerberos tickets. See docs/decisions/hdfs-security.md.
+// Package access identifies callers of NameNodes: bearers of delegation tokens, or owners of Kerberos tickets. See docs/decisions/hdfs.md.
 package access
 
 import (

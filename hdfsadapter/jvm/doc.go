@@ -4,5 +4,5 @@
 // A JVM's descriptor 0 is a socket to this process; wire.go has the messages, and no other process can reach it. What it prints goes to this process's log. It ends
 // with this process.
 //
-// See docs/decisions/java-services.md.
+// See docs/decisions/java.md.
 package jvm

@@ -10,5 +10,5 @@
 //
 // Files reads files of file systems that only Java knows, in JVMs of their own, each for one user (java/Files.java).
 //
-// See docs/decisions/java-services.md.
+// See docs/decisions/java.md.
 package javahost
