@@ -8,7 +8,7 @@
 //   - Master is the ApplicationMaster. It asks for containers, hands out tasks, and commits the output.
 //   - worker.Run runs in the other containers. It does one task after the other and serves the outputs of its map tasks over
 //     HTTP until no reduce task needs them any more. That takes no auxiliary service of the NodeManager: a job runs on any
-//     cluster as it is (docs/decisions/mapreduce-workers.md).
+//     cluster as it is (docs/decisions/mapreduce.md).
 //
 // The processes share packages job (a job's description, and their messages), signed (their signatures), input (files and splits), lines
 // (sorting) and commit (the output).
