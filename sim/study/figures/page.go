@@ -277,6 +277,6 @@ figures as pictures without numbers.
 | [short tasks](short-tasks.md) | latency and throughput of probes and pools; Ray and Dask |
 | [suspension](suspension.md#on-real-processes) | preemption, paging and breaths |
 | [preloading](staging.md), [warming](warming.md) | inputs in memory |
-| [the slowest percent](last-percent.md), [simulations](simulator-speed.md), [mutants](mutants.md) | what grants wait for; speed of simulations; what tests notice |
+| [the slowest percent](../decisions/grants-over-the-wire.md), [simulations](simulator-speed.md), [mutants](mutants.md) | what grants wait for; speed of simulations; what tests notice |
 | [Hawk](hawk.md), [Eagle](eagle.md) | with which the paper on Dice and Eirene compares |
 `
