@@ -206,7 +206,7 @@ func hopper() part {
 		for _, x := range rows {
 			refs = append(refs, ours("example", x, "A", "B")...)
 		}
-		return figure{item: item, text: text, theirs: theirs, ours: refs, why: "Six slots, not seven: a misprint of the paper."}
+		return figure{item: item, text: text, theirs: theirs, ours: refs, why: "Six slots; seven is a misprint."}
 	}
 	gains := func(table, column string, rows ...string) (refs []ref) {
 		for _, x := range rows {
