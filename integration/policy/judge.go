@@ -129,6 +129,9 @@ func (sc *Scenario) OnStock(ctx context.Context, dir string, log *logrus.Entry) 
 	if err != nil {
 		return nil, err
 	}
+	for _, store := range []string{"yarn.node-labels", "yarn.node-attribute"} { // by default all ResourceManagers of a machine share them
+		site[store+".fs-store.root-dir"] = "file://" + filepath.Join(dir, store)
+	}
 	if err := writeSite(dir, site); err != nil {
 		return nil, err
 	}
