@@ -9,6 +9,7 @@ import (
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/policy"
+	"heddle/yarn/records"
 )
 
 // partitions are the nodes of a cluster by their labels: those without one first. Each has a core of its own, with the queues as they are
@@ -409,14 +410,15 @@ func (p *partitions) take(decided []Decision, i int) {
 	p.out = append(p.out, decided...)
 }
 
-// tellOfNodes tells each partition whether others have nodes.
+// tellOfNodes tells each partition what all have.
 func (p *partitions) tellOfNodes() {
-	some := false
+	some, all := false, records.Resource{}
 	for i := range p.parts {
-		some = some || p.parts[i].core.Nodes.OpenNodes() > 0
+		nodes := &p.parts[i].core.Nodes
+		some, all = some || nodes.OpenNodes() > 0, all.Add(nodes.Cluster)
 	}
 	for i := range p.parts {
-		p.parts[i].due = p.parts[i].core.SetNodesElsewhere(some) || p.parts[i].due
+		p.parts[i].due = p.parts[i].core.SetWhole(all, some) || p.parts[i].due
 	}
 }
 

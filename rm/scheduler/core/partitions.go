@@ -31,10 +31,10 @@ type others struct {
 // OfLabel makes a core that of the nodes with a label.
 func (s *Core) OfLabel() { s.partial = true }
 
-// SetNodesElsewhere says whether other partitions have nodes. It reports whether that is new.
-func (s *Core) SetNodesElsewhere(some bool) bool {
-	changed := s.nodes != some
-	s.nodes, s.stale = some, s.stale || changed
+// SetWhole says what all partitions have together, and whether any has nodes. It reports whether that is new.
+func (s *Core) SetWhole(all records.Resource, nodes bool) bool {
+	changed := s.Calc.SetWhole(all) || s.nodes != nodes
+	s.nodes, s.stale = nodes, s.stale || changed
 	return changed
 }
 

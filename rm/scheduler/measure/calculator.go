@@ -13,6 +13,7 @@ type Calculator struct {
 	Minimum    records.Resource // the smallest container
 	Smallest   records.Resource // the smallest container, as it is measured
 	Cluster    records.Resource // the size of the cluster, of which amounts are shares; its owner sets it
+	whole      records.Resource // see SetWhole
 }
 
 // New returns a calculator that measures all of so many types of resources, for an empty cluster.
@@ -24,6 +25,14 @@ func New(types int, minimum records.Resource) Calculator {
 func (c *Calculator) SetMemoryOnly(only bool) {
 	c.MemoryOnly = only
 	c.Smallest = c.Measure(c.Minimum)
+}
+
+// SetWhole says what all partitions have together, if Cluster is one of several, for LessOfWhole. It reports whether that
+// may change comparisons.
+func (c *Calculator) SetWhole(all records.Resource) bool {
+	changed := c.whole != all && !c.MemoryOnly
+	c.whole = all
+	return changed
 }
 
 // Shares is a part of the cluster for each type of resource.
@@ -122,14 +131,25 @@ func (c *Calculator) ShareOf(r, of *records.Resource) (most float64) {
 }
 
 // Less compares amounts by the shares of the cluster that they are, the largest first.
-func (c *Calculator) Less(a, b *records.Resource) bool {
+func (c *Calculator) Less(a, b *records.Resource) bool { return c.lessOf(a, b, &c.Cluster) }
+
+// LessOfWhole is Less by shares of all partitions together. In a partition, too, YARN checks by these whether users and
+// queues have reached their limits.
+func (c *Calculator) LessOfWhole(a, b *records.Resource) bool {
+	if c.whole.IsZero() {
+		return c.Less(a, b)
+	}
+	return c.lessOf(a, b, &c.whole)
+}
+
+func (c *Calculator) lessOf(a, b, of *records.Resource) bool {
 	if c.MemoryOnly {
 		return a[records.Memory] < b[records.Memory]
 	}
 	// Mostly one is the larger of every type, which needs no shares.
 	var above, below bool
 	for i := range c.Types() {
-		if c.Cluster[i] > 0 {
+		if of[i] > 0 {
 			below = below || a[i] < b[i]
 			above = above || a[i] > b[i]
 		}
@@ -137,7 +157,7 @@ func (c *Calculator) Less(a, b *records.Resource) bool {
 	if !above || !below {
 		return below
 	}
-	x, y := c.shares(a), c.shares(b)
+	x, y := c.sharesOf(a, of), c.sharesOf(b, of)
 	for i := range x {
 		if x[i] != y[i] {
 			return x[i] < y[i]
@@ -154,19 +174,19 @@ func (c *Calculator) Larger(a, b records.Resource) records.Resource {
 	return a
 }
 
-// Smaller returns the smaller of two amounts, as Less compares them.
+// Smaller returns the smaller of two amounts, as LessOfWhole compares them.
 func (c *Calculator) Smaller(a, b records.Resource) records.Resource {
-	if c.Less(&b, &a) {
+	if c.LessOfWhole(&b, &a) {
 		return b
 	}
 	return a
 }
 
-// shares returns what part of the cluster an amount is of each resource, the largest first.
-func (c *Calculator) shares(r *records.Resource) (out Shares) {
+// sharesOf returns what part of a whole an amount is of each resource, the largest first.
+func (c *Calculator) sharesOf(r, of *records.Resource) (out Shares) {
 	for i := range c.Types() {
-		if c.Cluster[i] > 0 {
-			out[i] = float64(r[i]) / float64(c.Cluster[i])
+		if of[i] > 0 {
+			out[i] = float64(r[i]) / float64(of[i])
 		}
 	}
 	Descend(out[:c.Types()])
@@ -189,7 +209,7 @@ func (c *Calculator) Spent(used, room *records.Resource) bool {
 		return !some
 	}
 	limit := used.Add(*room)
-	return !c.Less(used, &limit)
+	return !c.LessOfWhole(used, &limit)
 }
 
 // StepUp rounds an amount up to a multiple of the smallest container. Fractions are treated as YARN's calculators do, which

@@ -166,7 +166,7 @@ func (p *Policy) Check() error {
 		}
 		q := &s.Queues[u.Leaf]
 		limit := s.Calc.Weighted(p.UserLimit(q), u.Weight)
-		if over := s.Calc.Less(&limit, &u.Used); over != p.OverUserLimit(q, u) {
+		if over := s.Calc.LessOfWhole(&limit, &u.Used); over != p.OverUserLimit(q, u) {
 			return fmt.Errorf("user %s has %v in %s and is over its limit of %v: %t", u.Name, u.Used, q.Cfg.Path, limit, over)
 		}
 	}

@@ -18,10 +18,10 @@ func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
 		if !q.LimitKnown && p.s.Calc.Fits(&u.Used, &q.UserMinimum) && p.s.Calc.Fits(&u.Used, &q.UserMaximum) {
 			return false
 		}
-		return p.s.Calc.Less(p.limitOfUsers(q), &u.Used)
+		return p.s.Calc.LessOfWhole(p.limitOfUsers(q), &u.Used)
 	}
 	limit := p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight)
-	return p.s.Calc.Less(&limit, &u.Used)
+	return p.s.Calc.LessOfWhole(&limit, &u.Used)
 }
 
 // overLimitOfGuests is OverUserLimit for nodes that are shared with requests of others: user-limit-factor doesn't hold there.
@@ -30,7 +30,7 @@ func (p *Policy) overLimitOfGuests(q *core.Queue, u *core.User) bool {
 		return false
 	}
 	limit := p.s.Calc.Weighted(p.userLimitOf(q, &q.ActiveUsed, q.Wanting, &p.s.Calc.Cluster), u.Weight)
-	return p.s.Calc.Less(&limit, &u.Used)
+	return p.s.Calc.LessOfWhole(&limit, &u.Used)
 }
 
 // limitOfUsers returns what a user of weight 1 may have, computed again if something has changed in the leaf.
