@@ -52,6 +52,7 @@ type App struct {
 
 	Used           records.Resource
 	Cluster        records.Resource // the cluster's total
+	Partition      records.Resource // that of the nodes with its ApplicationMaster's label, among those of the cluster
 	QueueShare     records.Resource // present fair share of its queue, in a Fair tree; zero if unknown
 	Containers     int
 	LogAggregation pb.LogAggregationStatus
@@ -91,17 +92,32 @@ const maxType = 20
 type soft struct {
 	leader *leader.Leader              // nil if another member leads
 	shares map[string]records.Resource // fair shares of queues by path
+	sizes  map[string]records.Resource // of partitions by label; nil: there is but one
 
 	underWay map[records.ContainerID]level.UnderWay
 }
 
 // soft asks the leader. Don't call it while reading the ledger.
 func (v *Viewer) soft() soft {
-	l := v.Source.Leader()
-	if l == nil {
-		return soft{}
+	var by soft
+	if v.Labelled {
+		by.sizes = map[string]records.Resource{}
+		for _, label := range LabelsOf(v).All() {
+			by.sizes[label.Name] = label.Size
+		}
 	}
-	return soft{l, l.FairShares(), l.Levels().UnderWay()}
+	if l := v.Source.Leader(); l != nil {
+		by.leader, by.shares, by.underWay = l, l.FairShares(), l.Levels().UnderWay()
+	}
+	return by
+}
+
+// sizeOf returns that of the partition of a label in a cluster of some size.
+func (s *soft) sizeOf(label string, cluster records.Resource) records.Resource {
+	if s.sizes == nil {
+		return cluster
+	}
+	return s.sizes[label]
 }
 
 func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App {
@@ -141,6 +157,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 			app.Suspended = append(app.Suspended, x)
 		}
 	}
+	app.Partition = by.sizeOf(app.MasterLabel(), total)
 	if t := a.Current(); t != nil {
 		v.attemptOf(&app, a, t, by.leader)
 	}

@@ -290,15 +290,19 @@ func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Reso
 
 // Usage returns an application's use in percent of its queue's guarantee or fair share, and of the cluster, as the tree's resource
 // calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport, SchedulerApplicationAttempt.getResourceUsageReport).
+// The guarantee is that in the partition of its ApplicationMaster, wherever its containers are. Of none it is 0.
 func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
 	ofCluster = 100 * float32(t.Share(a.Used, a.Cluster))
 	if t.Kind == queue.Fair {
 		return 100 * ofFairShare(a.Used.MemoryMB(), a.QueueShare.MemoryMB(), a.Cluster.MemoryMB()), ofCluster
 	}
-	if q, ok := t.Find(a.Queue); ok && t.Kind == queue.Capacity && q.AbsoluteCapacity > 0 {
-		return ofCluster / q.AbsoluteCapacity, ofCluster
+	if t.Kind != queue.Capacity {
+		return ofCluster, ofCluster
 	}
-	return ofCluster, ofCluster
+	if q, ok := t.In(a.MasterLabel()).Find(a.Queue); ok && q.AbsoluteCapacity > 0 {
+		ofQueue = 100 * float32(t.Share(a.Used, a.Partition)) / q.AbsoluteCapacity
+	}
+	return ofQueue, ofCluster
 }
 
 // ofFairShare returns the ratio of used memory to a queue's fair share. YARN stores the share as a fraction of the cluster in 32 bits, and

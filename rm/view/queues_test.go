@@ -14,7 +14,8 @@ import (
 
 // Two GB and three vcores of eight each, in a queue that is guaranteed half of the cluster.
 func TestUsageIsMeasuredAsTheQueuesAre(t *testing.T) {
-	a := App{Queue: "root.a", Used: records.NewResource(2048, 3), Cluster: records.NewResource(8192, 8)}
+	whole := records.NewResource(8192, 8)
+	a := App{Queue: "root.a", Used: records.NewResource(2048, 3), Cluster: whole, Partition: whole}
 	for calculator, want := range map[string][2]float32{
 		"org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator":  {50, 25},
 		"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator": {75, 37.5},
