@@ -81,8 +81,11 @@ func sorted(f figures) []string {
 	return names
 }
 
-// lack is a row of the table of figures that Heddle lacks.
-var lack = regexp.MustCompile("^\\| `((?:jmx|prom|conf|rest|top) [^`]+)` \\|")
+// lacking is a cell of the table of figures that Heddle lacks, and lack is one of its patterns.
+var (
+	lacking = regexp.MustCompile("^\\| (`(?:jmx|prom|conf|rest|top) [^|]+) \\|")
+	lack    = regexp.MustCompile("`([^`]+)`")
+)
 
 // readLacks returns the patterns of docs/compatibility.md.
 func readLacks(t *testing.T) (patterns []string) {
@@ -93,8 +96,10 @@ func readLacks(t *testing.T) (patterns []string) {
 	}
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
-		if m := lack.FindStringSubmatch(s.Text()); m != nil {
-			patterns = append(patterns, m[1])
+		if m := lacking.FindStringSubmatch(s.Text()); m != nil {
+			for _, one := range lack.FindAllStringSubmatch(m[1], -1) {
+				patterns = append(patterns, one[1])
+			}
 		}
 	}
 	return patterns
