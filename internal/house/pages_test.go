@@ -21,9 +21,9 @@ var ceilings = []struct {
 	{"docs/studies/README.md", 0},
 	{"docs/migration.md", 2000},     // commands with their outputs, which integration/migration executes
 	{"docs/compatibility.md", 1450}, // a row for each difference from YARN; integration/parity reads it
-	{"docs/architecture.md", 1750},
+	{"docs/architecture.md", 1700},
 	{"docs/decisions/*.md", 450},
-	{"docs/studies/suspension.md", 650},
+	{"docs/studies/suspension.md", 600},
 	{"docs/studies/*.md", 400},
 	{"README.md", 600},
 	{"*.md", 400},
@@ -33,7 +33,7 @@ var ceilings = []struct {
 }
 
 // allWords are those of all pages together that aren't generated. Lower it when there are fewer.
-const allWords = 40150
+const allWords = 39500
 
 // Readers find what they look for: pages are short.
 func TestPagesAreShort(t *testing.T) {

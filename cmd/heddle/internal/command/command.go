@@ -6,6 +6,9 @@
 // applications' own web pages, the states of attempts, and one form for the queues of all schedulers. With --json a
 // command prints REST's answer unchanged.
 //
+// Heddle differs where that helps: a wrong command line always exits with 255, exceptions are one line, and a silent
+// ResourceManager is given up soon. The folder testdata/yarn has what yarn prints.
+//
 // It is large because there are many commands. Each has its file, and they share nothing but their session.
 package command
 
