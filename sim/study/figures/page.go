@@ -276,7 +276,7 @@ figures as pictures without numbers.
 | [live](live.md) | copies, starts of reduces and stage policies on real daemons |
 | [short tasks](short-tasks.md) | latency and throughput of probes and pools; Ray and Dask |
 | [suspension](suspension.md#on-real-processes) | preemption, paging and breaths |
-| [preloading](staging.md), [warming](warming.md) | inputs in memory |
-| [the slowest percent](../decisions/grants-over-the-wire.md), [simulations](simulator-speed.md), [mutants](mutants.md) | what grants wait for; speed of simulations; what tests notice |
+| [preloading](staging.md) | inputs in memory, of short tasks and MapReduce |
+| [the slowest percent](../decisions/grants-over-the-wire.md), [mutants](mutants.md) | what grants wait for; what tests notice |
 | [Hawk](hawk.md), [Eagle](eagle.md) | with which the paper on Dice and Eirene compares |
 `
