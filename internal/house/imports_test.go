@@ -160,7 +160,7 @@ func TestPurePackagesArePure(t *testing.T) {
 	}
 }
 
-// Each row of the tables in docs/architecture.md says as much as its head: a word has its meaning and place.
+// Each row of the tables in docs/architecture.md says as much as its head: a word has its meaning.
 func TestRowsOfTheArchitectureAreWhole(t *testing.T) {
 	columns, rows := 0, 0
 	for i, line := range strings.Split(text(t, "docs/architecture.md"), "\n") {
