@@ -19,7 +19,7 @@ var ceilings = []struct {
 	{"docs/packages.md", 0},
 	{"docs/configuration.md", 0},
 	{"docs/studies/README.md", 0},
-	{"docs/migration.md", 1950},     // commands with their outputs, which integration/migration executes
+	{"docs/migration.md", 1900},     // commands with their outputs, which integration/migration executes
 	{"docs/compatibility.md", 1400}, // a row for each difference from YARN; integration/parity reads it
 	{"docs/architecture.md", 1600},
 	{"docs/decisions/*.md", 450},
@@ -33,7 +33,7 @@ var ceilings = []struct {
 }
 
 // allWords are those of all pages together that aren't generated. Lower it when there are fewer.
-const allWords = 38350
+const allWords = 38150
 
 // Readers find what they look for: pages are short.
 func TestPagesAreShort(t *testing.T) {
