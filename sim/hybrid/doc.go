@@ -13,4 +13,7 @@
 // estimates are cut to whole seconds, unless Options.Exact; a job may probe a worker twice; probes are never cancelled; the central
 // scheduler stops at the first workers without long work, in their order; stealing takes no time and isn't repeated; probes of Eagle are checked
 // against a worker's state when they are sent; the node learns what a job has left one round trip late.
+//
+// Tests compare means of several seeds with that simulator's (testdata), within bands that add what chance allows: on
+// Yahoo's slice with 3,000 workers the median of Hawk's short jobs has a standard deviation of 8 to 9 %, in both.
 package hybrid

@@ -16,6 +16,10 @@ import (
 // Cores share their handles, so that nodes, applications and containers are called the same everywhere. Three things pass between them: an
 // application becomes active in all of them at once; nodes change their partition with what runs on them; and a partition that isn't exclusive
 // shares its nodes with asks of home, which are guests there.
+//
+// Guests reserve nothing and come last, without maxima and user-limit-factor, as in YARN. Home decides how many
+// applications run, the ApplicationMaster's core when each becomes active. A map by label in each amount, as in Hadoop,
+// would cost clusters without labels.
 
 // others holds the relations of a core with those of other partitions.
 type others struct {

@@ -7,5 +7,8 @@
 // of a call to Step holds the decisions that it returned, those of rounds of preemption among them. The drive.Driver is deterministic, so it
 // needs nothing else to decide the same again.
 //
-// The last line of a log may be torn, as its writer may have been killed; everything before it counts.
+// The last line of a log may be torn, as its writer may have been killed; everything before it counts. A full disk
+// stops the record, not the cluster.
+//
+// A new event is an Op with its fields (event.go), a line in apply.go, and one in the replay's subjects.
 package eventlog
