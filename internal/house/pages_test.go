@@ -20,7 +20,7 @@ var ceilings = []struct {
 	{"docs/configuration.md", 0},
 	{"docs/studies/README.md", 0},
 	{"docs/migration.md", 1900},     // commands with their outputs, which integration/migration executes
-	{"docs/compatibility.md", 1400}, // a row for each difference from YARN; integration/parity reads it
+	{"docs/compatibility.md", 1420}, // a row for each difference from YARN; integration/parity reads it
 	{"docs/architecture.md", 1600},
 	{"docs/decisions/*.md", 450},
 	{"docs/studies/suspension.md", 600},
