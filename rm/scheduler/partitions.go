@@ -29,6 +29,7 @@ type partitions struct {
 	former     formers
 	out        []Decision
 	kin        []*core.Core // those of all parts, once there are several
+	told       int64        // changes of nodes, and how many parts there were, when parts were told what all have
 }
 
 // part is one partition.
@@ -85,7 +86,7 @@ func (p *partitions) index(label string) int {
 	cfg.Tree = home.Tree.In(label)
 	i := len(p.parts)
 	x := p.add(label, cfg)
-	x.core.OfLabel()
+	x.core.OfLabel(i)
 	p.joined(x.core)
 	x.core.Now = home.Now
 	p.byLabel[label] = i
@@ -410,8 +411,16 @@ func (p *partitions) take(decided []Decision, i int) {
 	p.out = append(p.out, decided...)
 }
 
-// tellOfNodes tells each partition what all have.
+// tellOfNodes tells each partition what all have, if that has changed.
 func (p *partitions) tellOfNodes() {
+	changes := int64(len(p.parts))
+	for i := range p.parts {
+		changes += p.parts[i].core.Nodes.Places
+	}
+	if changes == p.told {
+		return
+	}
+	p.told = changes
 	some, all := false, records.Resource{}
 	for i := range p.parts {
 		nodes := &p.parts[i].core.Nodes

@@ -723,3 +723,29 @@ func randomLabels(t *testing.T, seed uint64) string {
 	}
 	return log.String()
 }
+
+// Fair leaves order applications by what they have in all partitions, in however many these are. The ones behind the 63rd share a bit.
+func TestFairOrderCountsAllPartitions(t *testing.T) {
+	settings := []string{"root.queues=a", "root.a.capacity=100", "root.a.ordering-policy=fair", "root.a.user-limit-factor=-1"}
+	for i := range 70 {
+		settings = append(settings, fmt.Sprintf("root.accessible-node-labels.l%d.capacity=100", i), fmt.Sprintf("root.a.accessible-node-labels.l%d.capacity=100", i))
+	}
+	l := newLabelled(t, settings...)
+	for i := range 70 {
+		l.join(1, fmt.Sprintf("n%d_", i), fmt.Sprintf("l%d", i))
+	}
+	l.join(1, "d", "")
+	l.submit("full", "a", "u")
+	l.ask("full", row(8, ""))
+	for i, label := range []string{"l3", "l69"} {
+		has, has0 := fmt.Sprintf("has%d", i), fmt.Sprintf("hasn't%d", i)
+		l.submit(has, "a", "u")
+		l.ask(has, row(2, label))
+		l.submit(has0, "a", "u")
+		l.ask(has, row(1, ""))
+		l.ask(has0, row(1, ""))
+		l.release("full", 1, "d")
+		l.expect("one place for the one that has less", fmt.Sprintf("%s n%s_2, %s d1", has, label[1:], has0), has, has0)
+		l.release("full", 1, "d")
+	}
+}

@@ -46,12 +46,13 @@ type App struct {
 	Spec       AppSpec
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
-	since      int64    // in a leaf with a policy: when it began to ask, or last got a container, in ms
-	guests     int64    // containers asked for of nodes that other partitions share
-	places     int32    // of all demands
-	wishes     int32    // at home: partitions in which it wants something
-	Tried      bool     // the limits on ApplicationMasters were asked whether it may become active
-	_          [5]int32 // to whole lines
+	since      int64        // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	guests     int64        // containers asked for of nodes that other partitions share
+	places     int32        // of all demands
+	wishes     int32        // at home: partitions in which it wants something
+	parts      handle.Parts // at home: the partitions that know it, or have
+	Tried      bool         // the limits on ApplicationMasters were asked whether it may become active
+	_          [3]int32     // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
@@ -94,6 +95,7 @@ func (s *Core) enterApp(h handle.App, spec AppSpec) {
 	}
 	s.Apps = handle.Fit(s.Apps, h, App{})
 	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Rankings.Take(int32(h)), Set: demand.NewSet()}
+	s.Home().Apps[h].parts.Add(s.at)
 	s.join(h, leaf)
 }
 

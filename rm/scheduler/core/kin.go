@@ -123,15 +123,15 @@ func (s *Core) rekeyElsewhere(h handle.App, r ranking.Rule) {
 	if s.Kin == nil || r != ranking.ByAppUse {
 		return
 	}
-	for _, c := range *s.Kin {
-		if c == s || !c.Has(h) || !c.Apps[h].Active {
-			continue
-		}
-		a := &c.Apps[h]
-		if u := &c.Users[a.User]; c.appKey(a, u.Apps.Rule) {
-			c.Rankings.Moved(&u.Apps, a.El)
-			c.placeUser(a.User)
-			stir(c, a.Leaf)
+	all := *s.Kin
+	for i := range all[0].Apps[h].parts.All(len(all)) { // its rows in others are seldom in the cache
+		if c := all[i]; c != s && c.Has(h) && c.Apps[h].Active {
+			a := &c.Apps[h]
+			if u := &c.Users[a.User]; c.appKey(a, u.Apps.Rule) {
+				c.Rankings.Moved(&u.Apps, a.El)
+				c.placeUser(a.User)
+				stir(c, a.Leaf)
+			}
 		}
 	}
 }
@@ -142,8 +142,8 @@ func (s *Core) Memory(a *App) (used, pending int64) {
 		return a.Used[records.Memory], a.PendingSum[records.Memory]
 	}
 	h := handle.App(s.Rankings.Ref(a.El))
-	for _, c := range *s.Kin {
-		if c.Has(h) {
+	for i := range s.Home().Apps[h].parts.All(len(*s.Kin)) {
+		if c := (*s.Kin)[i]; c.Has(h) {
 			used, pending = used+c.Apps[h].Used[records.Memory], pending+c.Apps[h].PendingSum[records.Memory]
 		}
 	}

@@ -24,6 +24,7 @@ import (
 // others holds the relations of a core with those of other partitions.
 type others struct {
 	partial  bool         // it is the core of a label
+	at       int          // its index in Kin
 	home     *Core        // of one that shares its nodes; nil: it doesn't
 	sharers  []*Core      // of home: those that share
 	nodes    bool         // others have nodes
@@ -32,8 +33,8 @@ type others struct {
 	Admitted []handle.App // of home: that no limit on how many run at once holds any more, and whose ApplicationMasters count elsewhere
 }
 
-// OfLabel makes a core that of the nodes with a label.
-func (s *Core) OfLabel() { s.partial = true }
+// OfLabel makes a core that of the nodes with a label, which is to be at an index of Kin.
+func (s *Core) OfLabel(at int) { s.partial, s.at = true, at }
 
 // SetWhole says what all partitions have together, and whether any has nodes. It reports whether that is new.
 func (s *Core) SetWhole(all records.Resource, nodes bool) bool {

@@ -1,5 +1,10 @@
 package handle
 
+import (
+	"iter"
+	"math/bits"
+)
+
 // Node, App and Container name what the scheduler holds. They are reused after their object is gone.
 type (
 	Node      int32
@@ -45,6 +50,30 @@ type Spaces struct {
 	Nodes      Space[Node]
 	Apps       Space[App]
 	Containers Space[Container]
+}
+
+// Parts is a set of partitions, by their indices. It may have more from the 63rd on than were added: these share a bit.
+type Parts uint64
+
+const manyParts = 63
+
+// Add adds the one with an index.
+func (p *Parts) Add(i int) { *p |= 1 << min(i, manyParts) }
+
+// All goes through the indices in the set, of count partitions.
+func (p Parts) All(count int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for left := p &^ (1 << manyParts); left != 0; left &= left - 1 {
+			if !yield(bits.TrailingZeros64(uint64(left))) {
+				return
+			}
+		}
+		for i := manyParts; p>>manyParts != 0 && i < count; i++ {
+			if !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 // Fit appends what stands for nothing to an array until it has a place for a handle.

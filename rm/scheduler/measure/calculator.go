@@ -14,6 +14,7 @@ type Calculator struct {
 	Smallest   records.Resource // the smallest container, as it is measured
 	Cluster    records.Resource // the size of the cluster, of which amounts are shares; its owner sets it
 	whole      records.Resource // see SetWhole
+	divided    bool             // there is a whole beside Cluster
 }
 
 // New returns a calculator that measures all of so many types of resources, for an empty cluster.
@@ -31,7 +32,7 @@ func (c *Calculator) SetMemoryOnly(only bool) {
 // may change comparisons.
 func (c *Calculator) SetWhole(all records.Resource) bool {
 	changed := c.whole != all && !c.MemoryOnly
-	c.whole = all
+	c.whole, c.divided = all, true
 	return changed
 }
 
@@ -136,10 +137,10 @@ func (c *Calculator) Less(a, b *records.Resource) bool { return c.lessOf(a, b, &
 // LessOfWhole is Less by shares of all partitions together. In a partition, too, YARN checks by these whether users and
 // queues have reached their limits.
 func (c *Calculator) LessOfWhole(a, b *records.Resource) bool {
-	if c.whole.IsZero() {
-		return c.Less(a, b)
+	if c.divided {
+		return c.lessOf(a, b, &c.whole)
 	}
-	return c.lessOf(a, b, &c.whole)
+	return c.lessOf(a, b, &c.Cluster)
 }
 
 func (c *Calculator) lessOf(a, b, of *records.Resource) bool {

@@ -67,7 +67,7 @@ type Set struct {
 	smallest   records.Resource
 	resized    bool             // largest and smallest are out of date
 	Cluster    records.Resource // of all open nodes, and what is still used on closed ones
-	Places     int64            // changes of which nodes there are
+	Places     int64            // changes of which nodes there are, and of Cluster
 	Names      intern.Names     // of hosts and racks
 	Sites      []Site           // hosts and racks by their name's number
 	calc       *measure.Calculator
@@ -240,6 +240,7 @@ func (s *Set) Charge(n *Node, r *records.Resource, containers int) {
 			s.headroom[i] += max(has[i]-n.Used[i], 0) - max(has[i]-before, 0)
 		} else {
 			s.Cluster[i] += r[i]
+			s.Places++
 		}
 	}
 }
