@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"syscall"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/handle"
 )
 
@@ -79,6 +81,32 @@ func BenchmarkDecisionBesideUnmet(b *testing.B) {
 	s, apps := largeCluster(b, largeTree(b, nil), 1000, 1<<30)
 	unmet(s, apps[7], 10_000)
 	decide(b, s)
+}
+
+// The same where requests have tags and constraints that hinder nothing: alone, and beside requests for containers near
+// a tag that none has.
+func BenchmarkDecisionWithConstraints(b *testing.B) {
+	near := func(tag string, least, most int32) *constraint.Request {
+		return &constraint.Request{Tags: []string{"load"}, Constraint: counted(constraint.Node, least, most, tag)}
+	}
+	for _, unmet := range []int{0, 10_000} {
+		b.Run(fmt.Sprintf("unmet=%d", unmet), func(b *testing.B) {
+			s, apps := largeCluster(b, largeTree(b, nil), 1000, 0)
+			for i, h := range apps {
+				s.UpdateAsks(h, []Ask{{
+					Priority: 1, Name: Any, Count: 1 << 30, RelaxLocality: true, Capability: res(1+int64(i%3), 1),
+					Scheduling: near("load", 0, 1<<20),
+				}})
+			}
+			for i := range unmet {
+				s.UpdateAsks(apps[i%8], []Ask{{
+					Priority: int32(i/8 + 2), Name: Any, Count: 1, RelaxLocality: true, Capability: res(1, 1),
+					Scheduling: near("absent", 1, math.MaxInt32),
+				}})
+			}
+			decide(b, s)
+		})
+	}
 }
 
 // The same where some labels divide the nodes, a part of which has none.

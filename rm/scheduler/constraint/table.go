@@ -15,7 +15,8 @@ type Table struct {
 	apps       map[handle.App]app
 	byID       map[string]handle.App
 	containers map[handle.Container]tagged
-	counts     map[key]int32
+	counts     map[series]*tally
+	spare      []*tally                     // without containers
 	hosts      map[string]map[string]string // attributes by name, by host
 	valued     map[attribute]int            // how many hosts have an attribute with a value
 	// Changes counts what may let a constraint be satisfied that wasn't: tags that come and go, nodes and attributes.
@@ -43,12 +44,24 @@ type tagged struct {
 
 type attribute struct{ name, value string }
 
-// key names what containers are counted by: an application, those with a tag or all of them, a tag, and a node, a rack or the cluster.
-type key struct {
-	app  handle.App // everyone: all of them, or those with a tag
-	of   string     // that tag
-	tag  string
-	node handle.Node // anywhere: not one
+// series names what containers are counted by: an application, those with a tag or all of them, and a tag.
+type series struct {
+	app handle.App // everyone: all of them, or those with a tag
+	of  string     // that tag
+	tag string
+}
+
+// tally is how many containers of a series there are: in the cluster, on each node and in each rack. It holds no zeros.
+// A change hashes the texts of the series once, however many places it counts in.
+type tally struct {
+	all   int32
+	nodes map[handle.Node]int32
+	racks map[string]int32
+}
+
+// spot is where containers are counted: on a node, in a rack, or in the cluster.
+type spot struct {
+	node handle.Node // anywhere: not on one
 	rack string
 }
 
@@ -56,6 +69,9 @@ const (
 	everyone = handle.NoApp
 	anywhere = handle.NoNode
 )
+
+// maxSpare bounds the tallies that are kept for later series.
+const maxSpare = 64
 
 // AddNode enters a node.
 func (t *Table) AddNode(h handle.Node, host, rack string) {
@@ -112,7 +128,7 @@ func (t *Table) Placed(c handle.Container, a handle.App, n handle.Node, tags []s
 		return
 	}
 	if t.containers == nil {
-		t.containers, t.counts = map[handle.Container]tagged{}, map[key]int32{}
+		t.containers, t.counts = map[handle.Container]tagged{}, map[series]*tally{}
 	}
 	t.Ended(c)
 	x := tagged{a, n, t.apps[a].tags, tags}
@@ -138,24 +154,65 @@ func (t *Table) count(x *tagged, more int32) {
 		if slices.Contains(x.tags[:i], tag) {
 			continue
 		}
-		t.add(key{x.app, "", tag, x.node, ""}, rack, more)
-		t.add(key{everyone, "", tag, x.node, ""}, rack, more)
+		t.add(series{x.app, "", tag}, x.node, rack, more)
+		t.add(series{everyone, "", tag}, x.node, rack, more)
 		for _, of := range x.of {
 			if of == "" {
 				continue
 			}
-			t.add(key{everyone, of, tag, x.node, ""}, rack, more)
+			t.add(series{everyone, of, tag}, x.node, rack, more)
 		}
 	}
 }
 
 // add counts at a node, in its rack, and in the cluster.
-func (t *Table) add(k key, rack string, more int32) {
-	for _, k := range [3]key{k, {k.app, k.of, k.tag, anywhere, rack}, {k.app, k.of, k.tag, anywhere, ""}} {
-		if t.counts[k] += more; t.counts[k] == 0 {
-			delete(t.counts, k)
+func (t *Table) add(k series, n handle.Node, rack string, more int32) {
+	x := t.counts[k]
+	if x == nil {
+		x = t.newTally()
+		t.counts[k] = x
+	}
+	add(x.nodes, n, more)
+	add(x.racks, rack, more)
+	if x.all += more; x.all == 0 && len(x.nodes)+len(x.racks) == 0 {
+		delete(t.counts, k)
+		if len(t.spare) < maxSpare {
+			t.spare = append(t.spare, x)
 		}
 	}
+}
+
+// newTally returns one without containers. Applications often have one container with a tag at a time, so that series
+// come and go.
+func (t *Table) newTally() *tally {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return &tally{nodes: map[handle.Node]int32{}, racks: map[string]int32{}}
+	}
+	x := t.spare[last]
+	t.spare = t.spare[:last]
+	return x
+}
+
+func add[K comparable](to map[K]int32, k K, more int32) {
+	if sum := to[k] + more; sum == 0 {
+		delete(to, k)
+	} else {
+		to[k] = sum
+	}
+}
+
+// at returns how many there are at a spot.
+func (x *tally) at(where spot) int32 {
+	switch {
+	case x == nil:
+		return 0
+	case where.node != anywhere:
+		return x.nodes[where.node]
+	case where.rack != "":
+		return x.racks[where.rack]
+	}
+	return x.all
 }
 
 func (t *Table) at(h handle.Node) place {
@@ -198,23 +255,23 @@ func (t *Table) Possible(a handle.App, c *Constraint) bool {
 		if c.Min <= 0 {
 			return true
 		}
-		_, most := t.extremes(a, c, key{node: anywhere})
+		_, most := t.extremes(a, c, spot{node: anywhere})
 		return most >= c.Min
 	}
 	return false
 }
 
 func (t *Table) counted(a handle.App, n handle.Node, c *Constraint) bool {
-	where := key{node: n}
+	where := spot{node: n}
 	if c.Scope == Rack {
-		where = key{node: anywhere, rack: t.at(n).rack}
+		where = spot{node: anywhere, rack: t.at(n).rack}
 	}
 	least, most := t.extremes(a, c, where)
 	return (c.Min <= 0 || most >= c.Min) && (c.Max == math.MaxInt32 || least <= c.Max)
 }
 
 // extremes is the least and the greatest number of containers at a place that any of the tags of a constraint has.
-func (t *Table) extremes(a handle.App, c *Constraint, where key) (least, most int32) {
+func (t *Table) extremes(a handle.App, c *Constraint, where spot) (least, most int32) {
 	for i, tag := range c.Tags {
 		n := t.number(a, c, where, tag)
 		if i == 0 {
@@ -226,11 +283,8 @@ func (t *Table) extremes(a handle.App, c *Constraint, where key) (least, most in
 }
 
 // number is how many containers with a tag a place has, of the applications that a constraint is about.
-func (t *Table) number(a handle.App, c *Constraint, where key, tag string) int32 {
-	of := func(a handle.App) int32 {
-		where.app, where.tag = a, tag
-		return t.counts[where]
-	}
+func (t *Table) number(a handle.App, c *Constraint, where spot, tag string) int32 {
+	of := func(a handle.App) int32 { return t.counts[series{a, "", tag}].at(where) }
 	switch c.Space {
 	case All:
 		return of(everyone)
@@ -242,8 +296,7 @@ func (t *Table) number(a handle.App, c *Constraint, where key, tag string) int32
 		}
 		return 0
 	case AppTag, AppLabel:
-		where.of = c.App
-		return of(everyone)
+		return t.counts[series{everyone, c.App, tag}].at(where)
 	}
 	return of(a)
 }

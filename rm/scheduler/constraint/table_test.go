@@ -157,7 +157,47 @@ func TestCountsAreThoseOfTheContainers(t *testing.T) {
 			}
 		}
 	}
-	if len(x.counts) > 2*(4+1)*(4+2+1) {
-		t.Errorf("%d counts", len(x.counts))
+	if len(x.counts) > 2*(3+1+2) {
+		t.Errorf("%d series of 2 tags: of 3 applications, of all, and of those with 2 tags of their own", len(x.counts))
+	}
+	for k, counts := range x.counts {
+		nodes, racks := sumOf(t, k, counts.nodes), sumOf(t, k, counts.racks)
+		if counts.all == 0 || nodes != counts.all || racks != counts.all {
+			t.Errorf("%v: %d, by node %d, by rack %d", k, counts.all, nodes, racks)
+		}
+	}
+}
+
+// sumOf is the sum of the counts of a series, none of which is zero.
+func sumOf[K comparable](t *testing.T, k series, counts map[K]int32) (all int32) {
+	t.Helper()
+	for at, n := range counts {
+		if all += n; n == 0 {
+			t.Errorf("%v: a count of nothing at %v", k, at)
+		}
+	}
+	return all
+}
+
+// Series that come and go leave little behind, and take no memory anew.
+func TestSeriesThatComeAndGoAllocateNothing(t *testing.T) {
+	x, tags := table(), []string{"t"}
+	come := func(from, n int) {
+		for i := range n {
+			x.Placed(handle.Container(i), handle.App(from+i), 1, tags)
+		}
+	}
+	leave := func(n int) {
+		for i := range n {
+			x.Ended(handle.Container(i))
+		}
+	}
+	come(0, 10*maxSpare)
+	leave(10 * maxSpare)
+	if len(x.counts) > 0 || len(x.spare) != maxSpare {
+		t.Fatalf("%d series, %d kept", len(x.counts), len(x.spare))
+	}
+	if n := testing.AllocsPerRun(100, func() { come(1000, 8); leave(8) }); n > 0 {
+		t.Errorf("%.0f allocations", n)
 	}
 }
