@@ -126,9 +126,19 @@ func (p *play) submission(m *master, options map[string]string) (*pb.Application
 
 // kill kills an application.
 func (p *play) kill(ctx context.Context, m *master) error {
+	report := &pb.GetApplicationReportRequest{}
+	report.SetApplicationId(m.id.PB())
+	resp, err := protocol.GetApplicationReport.Call(ctx, p.who, report)
+	if err != nil {
+		return err
+	}
+	switch resp.GetApplicationReport().GetYarnApplicationState() {
+	case pb.YarnApplicationState_FAILED, pb.YarnApplicationState_FINISHED:
+		return fmt.Errorf("application %s: %w", m.id, errNotThere)
+	}
 	req := &pb.KillApplicationRequest{}
 	req.SetApplicationId(m.id.PB())
-	err := poll(ctx, func() (bool, error) {
+	err = poll(ctx, func() (bool, error) {
 		resp, err := protocol.ForceKillApplication.Call(ctx, p.who, req)
 		return resp.GetIsKillCompleted(), err
 	})

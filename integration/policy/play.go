@@ -142,7 +142,7 @@ func (p *play) master(name string) (*master, error) {
 			return m, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no application %s", name)
+	return nil, fmt.Errorf("there is no application %s: %w", name, errNotThere)
 }
 
 // everyMaster returns all applications. Each may be locked.
