@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"heddle/conf"
+	"heddle/internal/invariants"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
@@ -36,7 +37,7 @@ func TestRoundsWithoutRequestsCostNothing(t *testing.T) {
 		now = d.NextRound()
 		d.Step(now)
 	})
-	if allocations > 0 {
+	if allocations > 0 && !invariants.Checked { // checks allocate
 		t.Errorf("a round makes %v allocations while nobody waits", allocations)
 	}
 	d.UpdateAsks(a, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 200, RelaxLocality: true}})
