@@ -19,28 +19,31 @@ var ceilings = []struct {
 	{"docs/packages.md", 0},
 	{"docs/configuration.md", 0},
 	{"docs/studies/README.md", 0},
-	{"docs/migration.md", 1900},     // commands with their outputs, which integration/migration executes
-	{"docs/compatibility.md", 1420}, // a row for each difference from YARN; integration/parity reads it
-	{"docs/architecture.md", 1600},
-	{"docs/decisions/*.md", 450},
-	{"docs/studies/suspension.md", 600},
-	{"docs/studies/*.md", 400},
-	{"README.md", 600},
+	{"docs/migration.md", 1800},     // commands with their outputs, which integration/migration executes
+	{"docs/compatibility.md", 1200}, // a row for each difference from YARN; integration/parity reads it
+	{"docs/architecture.md", 1450},
+	{"docs/decisions/*.md", 420},
+	{"docs/studies/suspension.md", 480},
+	{"docs/studies/*.md", 380},
+	{"README.md", 500},
 	{"*.md", 400},
-	{"*/*.md", 1050},
+	{"*/*.md", 950},
 	{"*/*/*.md", 400},
 	{"*/*/*/*.md", 400},
 }
 
 // allWords are those of all pages together that aren't generated. Lower it when there are fewer.
-const allWords = 37800
+const allWords = 33600
+
+// word is what has a letter or a digit between blanks: bars and rules of tables aren't words.
+var word = regexp.MustCompile(`\S*[\pL\d]\S*`)
 
 // Readers find what they look for: pages are short.
 func TestPagesAreShort(t *testing.T) {
 	pages, _ := documents(t)
 	all := 0
 	for _, page := range pages {
-		words := len(strings.Fields(text(t, page)))
+		words := len(word.FindAllString(text(t, page), -1))
 		for _, c := range ceilings {
 			if fits, err := path.Match(c.pages, page); err != nil {
 				t.Fatal(err)
