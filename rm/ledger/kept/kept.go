@@ -15,9 +15,9 @@ import (
 
 // Counts are of one state of the ledger.
 type Counts struct {
-	live     map[string]Sum // by user; of applications that have not ended
-	all      Sum            // their sum
-	ended    int64          // of applications that have ended
+	live     map[string]*Sum // by user; of applications that have not ended
+	all      Sum             // their sum
+	ended    int64           // of applications that have ended
 	queues   map[string]queue
 	nodes    int64
 	capacity records.Resource // of nodes that are usable
@@ -58,13 +58,18 @@ type Node struct {
 
 // New returns the counts of an empty ledger.
 func New() Counts {
-	return Counts{live: map[string]Sum{}, queues: map[string]queue{}, tokens: map[string]int{}}
+	return Counts{live: map[string]*Sum{}, queues: map[string]queue{}, tokens: map[string]int{}}
 }
 
 // Clone returns a copy.
 func (c *Counts) Clone() Counts {
 	d := *c
-	d.live, d.tokens = maps.Clone(c.live), maps.Clone(c.tokens)
+	d.tokens = maps.Clone(c.tokens)
+	d.live = make(map[string]*Sum, len(c.live))
+	for user, own := range c.live {
+		sum := *own
+		d.live[user] = &sum
+	}
 	d.queues = make(map[string]queue, len(c.queues))
 	for path, q := range c.queues {
 		d.queues[path] = queue{q.all, maps.Clone(q.users)}
@@ -73,7 +78,12 @@ func (c *Counts) Clone() Counts {
 }
 
 // Live returns what a user's applications that have not ended take in memory, and what all users' do, in bytes.
-func (c *Counts) Live(user string) (own, all int64) { return c.live[user].Bytes, c.all.Bytes }
+func (c *Counts) Live(user string) (own, all int64) {
+	if sum := c.live[user]; sum != nil {
+		own = sum.Bytes
+	}
+	return own, c.all.Bytes
+}
 
 // Ended returns what applications that have ended take, in bytes.
 func (c *Counts) Ended() int64 { return c.ended }
@@ -128,9 +138,13 @@ func (c *Counts) add(a *Application, applications int, bytes int64) {
 		return
 	}
 	own := c.live[a.User]
+	if own == nil {
+		own = new(Sum)
+		c.live[a.User] = own
+	}
 	own.Applications += applications
 	own.Bytes += bytes
-	if c.live[a.User] = own; own.Applications == 0 {
+	if own.Applications == 0 {
 		delete(c.live, a.User)
 	}
 	c.all.Applications += applications
