@@ -152,8 +152,8 @@ func (r *replica) Read(f func(*ledger.State)) {
 
 // Clone returns a copy of the committed ledger.
 func (r *replica) Clone() *ledger.State {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+	r.mu.Lock() // the ledger notes what it shares
+	defer r.mu.Unlock()
 	return r.state.Clone()
 }
 

@@ -26,7 +26,7 @@ func (cs *containers) release(app *ledger.Application, ids []records.ContainerID
 		if n := cs.nodes[c.Node]; n != nil {
 			places = append(places, place{id, n})
 		}
-		cs.end(c, records.ExitAborted, "Container released by application", &ledgerpb.ContainerTimes{GivenBack: true})
+		cs.end(c, records.ExitAborted, "Container released by application", ledgerpb.GivenBack)
 		if !c.AM {
 			done = append(done, session.CompletionOf(c))
 		}

@@ -175,7 +175,7 @@ func TestEndOfAContainer(t *testing.T) {
 		a, c := want.Apps[app(1)], want.Container(task)
 		a.Containers.remove(c.ID)
 		c.Diagnostic = ""
-		a.Past.add(c)
+		a.Past.Add(c)
 	})
 }
 

@@ -1,86 +1,35 @@
 package ledger
 
 import (
-	"iter"
 	"math"
-	"slices"
 
+	"heddle/rm/ledger/ends"
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// maxPast is how many ended containers an application keeps, to limit memory: the first ones, and as many of the newest, as its end waits for these.
-const maxPast = 200
+// maxPast is how many ended containers an application keeps.
+const maxPast = ends.Max
 
-// Past are the first and the newest containers of an application that have ended and were acknowledged, maxPast in all. They never change.
-//
-// Clones and snapshots share the arrays: a container is only ever added behind what they see.
-type Past struct{ first, newest []*Container }
+// Past are the first and the newest containers of an application that have ended and were acknowledged, as its end waits for these. Clones and
+// snapshots are other owners.
+type Past = ends.Of[Container]
 
 // PastOf returns the given containers as an application's past, in the order of their ends.
 func PastOf(all ...*Container) (p Past) {
 	for _, c := range all {
-		p.add(c)
+		p.Add(c)
 	}
 	return p
 }
 
-// All are the containers in the order of their ends.
-func (p Past) All() iter.Seq[*Container] {
-	return func(yield func(*Container) bool) {
-		for _, part := range [...][]*Container{p.first, p.newest} {
-			for _, c := range part {
-				if !yield(c) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Newest are the containers, the last that ended first.
-func (p Past) Newest() iter.Seq[*Container] {
-	return func(yield func(*Container) bool) {
-		for _, part := range [...][]*Container{p.newest, p.first} {
-			for _, c := range slices.Backward(part) {
-				if !yield(c) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Len is the number of containers that are kept.
-func (p Past) Len() int { return len(p.first) + len(p.newest) }
-
-// shared is the past as it is now, for a second owner: each appends to its own arrays from now on.
-func (p Past) shared() Past { return Past{slices.Clip(p.first), slices.Clip(p.newest)} }
-
-func (p Past) full() bool { return p.Len() >= maxPast }
-
-// add keeps a container that ended, and forgets the oldest of the newest if there are as many as may be. The array of the newest moves on with them: all are
-// copied when it is used up, and not with each container.
-func (p *Past) add(c *Container) {
-	switch {
-	case len(p.first) < maxPast/2:
-		p.first = append(p.first, c)
-	case p.full():
-		p.newest = append(p.newest[1:], c)
-	default:
-		p.newest = append(p.newest, c)
-	}
-}
-
-// remember keeps a copy of an ended container, for the application's timeline and receipt.
+// remember keeps an ended container, for the application's timeline and receipt.
 func remember(s *State, a *Application, c *Container) {
-	if a.Past.full() {
+	if a.Past.Full() {
 		if a.PastMore++; s.Version < PathVersion {
 			return
 		}
 	}
-	past := *c
-	past.Diagnostic = "" // it may be long, and was already reported
-	a.Past.add(&past)
+	a.Past.Keep(c).Diagnostic = "" // it may be long, and was already reported
 }
 
 // ago converts a time before now into a time within a container's life. The argument is that time in ms plus one; 0 stays 0.

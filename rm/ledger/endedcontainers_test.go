@@ -93,41 +93,10 @@ func TestContainersThatHadNoProcessor(t *testing.T) {
 	}
 }
 
-// last is the container that ended last.
+// last returns the container that ended last.
 func last(p Past) *Container {
 	for c := range p.Newest() {
 		return c
 	}
 	return nil
-}
-
-// The past is kept without a copy of it for each container that ends.
-func TestThePastIsNotCopied(t *testing.T) {
-	var p Past
-	c := &Container{}
-	for range maxPast {
-		p.add(c)
-	}
-	if n := testing.AllocsPerRun(10*maxPast, func() { p.add(c) }); n > 0.1 {
-		t.Errorf("%v allocations for each container", n)
-	}
-}
-
-// Who has a copy of the past sees nothing of what is added later, also where room is left behind it.
-func TestOwnersOfThePast(t *testing.T) {
-	var p Past
-	for i := range int64(3 * maxPast) {
-		p.add(&Container{ID: container(1, 1, i+1)})
-		seen := p.shared()
-		before := slices.Collect(seen.All())
-		other := seen
-		p.add(&Container{ID: container(1, 1, 1_000_000+i)})
-		other.add(&Container{ID: container(1, 1, 2_000_000+i)})
-		if !slices.Equal(before, slices.Collect(seen.All())) {
-			t.Fatalf("after %d containers a copy changed", i)
-		}
-		if a, b := last(p).ID.ID, last(other).ID.ID; a != 1_000_000+i || b != 2_000_000+i {
-			t.Fatalf("the owners' last containers are %d and %d", a, b)
-		}
-	}
 }

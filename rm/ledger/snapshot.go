@@ -56,7 +56,7 @@ func (s *State) Freeze() *Frozen {
 		f.apps = append(f.apps, *a)
 		c := &f.apps[len(f.apps)-1]
 		c.copyAttempts()
-		c.Past = a.Past.shared()
+		c.Past = a.Past.Shared()
 		c.Containers = a.Containers.freeze()
 	}
 	return f
@@ -351,7 +351,7 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 		if err != nil {
 			return err
 		}
-		a.Past.add(past)
+		a.Past.Add(past)
 	}
 	a.PastMore, a.Course = r.GetPastMore(), course.Read(r.GetCourse())
 	for _, c := range r.GetContainers() {

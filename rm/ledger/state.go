@@ -418,7 +418,7 @@ func (a *Application) copyAttempts() {
 func (a *Application) clone(twins map[*Node]*Node) *Application {
 	c := *a
 	c.copyAttempts()
-	c.Past = a.Past.shared()
+	c.Past = a.Past.Shared()
 	c.Containers = a.Containers.clone(func(d *Container) {
 		if d.Live() {
 			d.node = twins[d.node]

@@ -27,9 +27,10 @@ import (
 
 // noState are the fields that are no part of a state: a snapshot or a clone need not bring them back.
 var noState = map[string]string{
-	"Container.Handle": "it belongs to who works on a copy",
-	"State.Granted":    "it counts what this member has seen",
-	"Created.Zero":     "a leader finds it out again, from the applications",
+	"Container.Handle":                   "it belongs to who works on a copy",
+	"State.Granted":                      "it counts what this member has seen",
+	"Of[heddle/rm/ledger.Container].own": "it counts what no other owner has",
+	"Created.Zero":                       "a leader finds it out again, from the applications",
 
 	"State.Kept":               "it follows from the rest, as Check verifies",
 	"Application.contextBytes": "likewise",

@@ -9,6 +9,9 @@ func (t *ContainerTimes) For(version int32) *ContainerTimes {
 	return &ContainerTimes{Accepted: t.Accepted, Localized: t.Localized, Launched: t.Launched, Ended: t.Ended, Cold: t.Cold && version >= coldVersion}
 }
 
+// GivenBack is told of each container that its ApplicationMaster has released. No user of it changes it.
+var GivenBack = &ContainerTimes{GivenBack: true}
+
 // The first versions of the ledger with fields of ContainerTimes.
 const (
 	coldVersion    = 11 // Cold (ledger.CourseVersion)
