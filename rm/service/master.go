@@ -323,6 +323,9 @@ func probeNodes(s *Service, l *leader.Leader, resp *pb.AllocateResponse, attempt
 	resp.SetHeddleProbeNodesGone(gone)
 }
 
+// complete has an address, which builders take.
+var complete = pb.ContainerState_C_COMPLETE
+
 func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {
 	out := make([]*pb.ContainerStatus, len(list))
 	p := s.parts()
@@ -330,7 +333,7 @@ func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {
 	for i := range list {
 		c := &list[i]
 		out[i] = pb.ContainerStatus_builder{
-			ContainerId: p.container(c.ID), State: pb.ContainerState_C_COMPLETE.Enum(), Diagnostics: &c.Diagnostics,
+			ContainerId: p.container(c.ID), State: &complete, Diagnostics: &c.Diagnostics,
 			ExitStatus: &c.ExitStatus, Capability: p.size(c.Resource), ExecutionType: &c.Execution,
 		}.Build()
 	}

@@ -12,8 +12,7 @@ type parts struct {
 	types    records.ResourceTypes
 	amount   records.Resource
 	resource *pb.Resource
-	attempt  *pb.ApplicationAttemptId
-	of       records.AttemptID
+	attempts [8]attemptForm // by the application's number: containers of several alternate in an answer to a node
 	order    int32
 	priority *pb.Priority
 	// What begins the identifier of a container's token, and what ends those of containers of a kind in one answer.
@@ -43,11 +42,25 @@ func (p *parts) size(r records.Resource) *pb.Resource {
 	return p.resource
 }
 
-func (p *parts) container(id records.ContainerID) *pb.ContainerId {
-	if p.attempt == nil || p.of != id.Attempt {
-		p.of, p.attempt = id.Attempt, id.Attempt.PB()
+// attemptForm is an attempt's id with its message.
+type attemptForm struct {
+	of   records.AttemptID
+	made *pb.ApplicationAttemptId
+}
+
+func (p *parts) attempt(id records.AttemptID) *pb.ApplicationAttemptId {
+	f := &p.attempts[uint32(id.App.ID)%uint32(len(p.attempts))]
+	if f.made == nil || f.of != id {
+		*f = attemptForm{id, id.PB()}
 	}
-	return pb.ContainerId_builder{AppAttemptId: p.attempt, Id: &id.ID}.Build()
+	return f.made
+}
+
+func (p *parts) container(id records.ContainerID) *pb.ContainerId {
+	m := &pb.ContainerId{} // a builder would have the id on the heap
+	m.SetAppAttemptId(p.attempt(id.Attempt))
+	m.SetId(id.ID)
+	return m
 }
 
 func (p *parts) containers(ids []records.ContainerID) []*pb.ContainerId {

@@ -38,3 +38,28 @@ func TestPartsAreSharedByWhatMayHaveThem(t *testing.T) {
 		t.Error("a size is shared wrongly")
 	}
 }
+
+// Ids of containers take no more where those of several applications alternate.
+func TestIDsOfContainersShareTheirAttempts(t *testing.T) {
+	p := New(Config{}).parts()
+	id := func(app int32, number int64) records.ContainerID {
+		return records.ContainerID{Attempt: records.AttemptID{App: records.ApplicationID{ClusterTimestamp: 1, ID: app}, Attempt: 1}, ID: number}
+	}
+	of := func(apps int32) float64 {
+		n := int64(0)
+		return testing.AllocsPerRun(100, func() {
+			for i := range int32(8) {
+				p.container(id(i%apps, n))
+			}
+			n++
+		})
+	}
+	if one, several := of(1), of(8); several > one {
+		t.Errorf("8 ids take %v allocations, and %v if they are of 8 applications", one, several)
+	}
+	for _, app := range []int32{3, 11, 3} { // which have the same place
+		if got := records.ContainerIDFrom(p.container(id(app, 7))); got != id(app, 7) {
+			t.Errorf("%v is told as %v", id(app, 7), got)
+		}
+	}
+}
